@@ -1,0 +1,116 @@
+"""`Plan`: every decision about a job, each with its reason. Values only; made by `engine.planner`."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from engine.problems import Value
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Layout(Frozen):
+    """Parallel sizes. Their product (without the expert size) is the number of devices."""
+
+    devices: int = Field(ge=1)
+    tensor_parallel_size: int = Field(default=1, ge=1)
+    pipeline_parallel_size: int = Field(default=1, ge=1)
+    context_parallel_size: int = Field(default=1, ge=1)
+    expert_parallel_size: int = Field(default=1, ge=1)
+    data_parallel_size: int = Field(ge=1)
+    zero_stage: int = Field(default=0, ge=0, le=3)
+    recompute: str = "none"
+
+    @model_validator(mode="after")
+    def _product_is_devices(self) -> Layout:
+        product = (
+            self.tensor_parallel_size
+            * self.pipeline_parallel_size
+            * self.context_parallel_size
+            * self.data_parallel_size
+        )
+        if product != self.devices:
+            raise ValueError(f"tensor x pipeline x context x data = {product}, but there are {self.devices} devices")
+        return self
+
+
+class Batch(Frozen):
+    """How samples become iterations."""
+
+    micro_batch_size: int
+    global_batch_size: int
+    gradient_accumulation_steps: int
+    """Micro-batches that each replica adds up in one iteration."""
+    train_iters: int | None
+    """Null: known after preprocessing, from `epochs` and the number of samples."""
+    epochs: float | None
+
+
+class Reason(Frozen):
+    """Why something was decided; text by code in `engine/problem_texts.py`, like a Problem's."""
+
+    decision: str
+    """What was decided: a path in the plan, such as `batch.micro_batch_size`."""
+    code: str
+    parameters: dict[str, Value] = {}
+
+
+class Command(Frozen):
+    """Processes to start. `{python}` and `{run_dir}` in argv and env are filled in by the runner.
+
+    Whoever starts it runs it once a node; `processes_per_node` says how many ranks it makes there.
+    """
+
+    argv: tuple[str, ...]
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    """Null: the working directory of whoever runs it, so that relative paths of the spec hold."""
+    processes_per_node: int = 1
+
+
+class Stage(Frozen):
+    """A step. A stage whose done-marker is there is skipped on a rerun."""
+
+    name: str
+    commands: tuple[Command, ...]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    """Paths, relative to the run folder, which must exist and be non-empty for the stage to have succeeded."""
+
+
+class Memory(Frozen):
+    per_device_gib: float
+    usable_gib: float
+    breakdown: dict[str, float]
+
+
+class Eta(Frozen):
+    seconds_low: float
+    seconds_high: float
+    basis: str
+
+
+class Plan(Frozen):
+    """What will happen. The same spec and catalog always give the same plan, byte for byte."""
+
+    layout: Layout
+    batch: Batch
+    memory: Memory | None
+    """Null where no estimate exists; a reason says so."""
+    eta: Eta | None
+    reasons: tuple[Reason, ...]
+    stages: tuple[Stage, ...]
+
+
+class DeviceNeed(Frozen):
+    """The answer of the minimum-device table, and what is known beside it."""
+
+    table: int | None
+    """The printed number; null when there is no row, or the row says unsupported."""
+    unsupported: bool
+    floor: int | None = None
+    recommended: int | None = None
+    suspect: str | None = None
+    """Why the printed number is doubted."""
