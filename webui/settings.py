@@ -1,15 +1,15 @@
 """Settings. Everything that differs between sites comes from the environment; docker-compose.yml uses the same names.
 
-    TRAINYARD_SECRET_KEY      required unless TRAINYARD_DEBUG is on
-    TRAINYARD_DEBUG           on | off (off)
-    TRAINYARD_ALLOWED_HOSTS   comma-separated (localhost,127.0.0.1,[::1])
-    TRAINYARD_HTTPS           on | off (off): secure cookies, HSTS, trust X-Forwarded-Proto
-    TRAINYARD_DATA_DIR        var: database, runs, datasets, models
-    TRAINYARD_ROOTS           folders from which datasets and weights may be taken, separated by ':'
-    TRAINYARD_NODE            name of this node (host name)
-    DATABASE_URL              sqlite:///… or postgres://…
-    REDIS_URL                 unix:///path or redis://host:port/0
-    TRAINYARD_LANGUAGE        en | zh-hans: for visitors whose browser asks for neither
+TRAINYARD_SECRET_KEY      required unless TRAINYARD_DEBUG is on
+TRAINYARD_DEBUG           on | off (off)
+TRAINYARD_ALLOWED_HOSTS   comma-separated (localhost,127.0.0.1,[::1])
+TRAINYARD_HTTPS           on | off (off): secure cookies, HSTS, trust X-Forwarded-Proto
+TRAINYARD_DATA_DIR        var: database, runs, datasets, models
+TRAINYARD_ROOTS           folders from which datasets and weights may be taken, separated by ':'
+TRAINYARD_NODE            name of this node (host name)
+DATABASE_URL              sqlite:///… or postgres://…
+REDIS_URL                 unix:///path or redis://host:port/0
+TRAINYARD_LANGUAGE        en | zh-hans: for visitors whose browser asks for neither
 """
 
 import os
@@ -115,7 +115,9 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "job-list"
 LOGOUT_REDIRECT_URL = "login"
 
-DATABASES = {"default": dj_database_url.parse(os.environ.get("DATABASE_URL", f"sqlite:///{DATA_DIR}/trainyard.sqlite3"))}
+DATABASES = {
+    "default": dj_database_url.parse(os.environ.get("DATABASE_URL", f"sqlite:///{DATA_DIR}/trainyard.sqlite3"))
+}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # IMMEDIATE: a deferred transaction that turns into a writer fails instead of waiting.
     DATABASES["default"]["OPTIONS"] = {
@@ -135,7 +137,9 @@ CHANNEL_LAYERS = {
 }
 
 CELERY_BROKER_URL = (
-    REDIS_URL.replace("unix://", "redis+socket://") + "?virtual_host=0" if REDIS_URL.startswith("unix://") else REDIS_URL
+    REDIS_URL.replace("unix://", "redis+socket://") + "?virtual_host=0"
+    if REDIS_URL.startswith("unix://")
+    else REDIS_URL
 )
 CELERY_TASK_ACKS_LATE = False
 CELERY_WORKER_DISABLE_PREFETCH = True

@@ -1,0 +1,45 @@
+"""What a team trains with: datasets and weights that lie on disk inside the allowed roots."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from jobs.models.team import Team
+
+
+class Asset(models.Model):
+    team = models.ForeignKey(Team, models.CASCADE, verbose_name=_("team"))
+    name = models.CharField(_("name"), max_length=120)
+    path = models.CharField(_("path"), max_length=1000)
+    note = models.CharField(_("note"), max_length=300, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, verbose_name=_("registered by"))
+    created = models.DateTimeField(_("registered"), auto_now_add=True)
+
+    class Meta:
+        abstract = True
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Dataset(Asset):
+    format = models.CharField(_("format"), max_length=20)
+    rows = models.PositiveIntegerField(_("rows"), null=True, blank=True)
+
+    class Meta(Asset.Meta):
+        verbose_name = _("dataset")
+        verbose_name_plural = _("datasets")
+        constraints = [models.UniqueConstraint(fields=("team", "path"), name="one_dataset_a_path")]
+
+
+class Weights(Asset):
+    model = models.CharField(_("model"), max_length=80)
+    random = models.BooleanField(_("random weights"), default=False)
+
+    class Meta(Asset.Meta):
+        verbose_name = _("weights")
+        verbose_name_plural = _("weights")
+        constraints = [models.UniqueConstraint(fields=("team", "path"), name="one_weights_a_path")]
