@@ -9,6 +9,7 @@ TRAINYARD_ROOTS           folders from which datasets and weights may be taken, 
 TRAINYARD_NODE            name of this node (host name)
 DATABASE_URL              sqlite:///… or postgres://…
 REDIS_URL                 unix:///path or redis://host:port/0
+TRAINYARD_METRICS_TOKEN   lets a scraper read /metrics with "Authorization: Bearer …" (staff may read it anyway)
 TRAINYARD_LANGUAGE        en | zh-hans: for visitors whose browser asks for neither
 """
 
@@ -70,6 +71,7 @@ INSTALLED_APPS = [
     "simple_history",
 ]
 MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -83,6 +85,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "simple_history.middleware.HistoryRequestMiddleware",
     "axes.middleware.AxesMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -93,6 +96,8 @@ AXES_FAILURE_LIMIT = 6
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "webui/locked_out.html"
+METRICS_TOKEN = os.environ.get("TRAINYARD_METRICS_TOKEN", "")
 
 ROOT_URLCONF = "webui.urls"
 ASGI_APPLICATION = "webui.asgi.application"
@@ -175,6 +180,7 @@ STORAGES = {
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
+        "img-src": [SELF, "data:"],  # Bootstrap's style sheet holds the arrows of its selects
         "object-src": [NONE],
         "base-uri": [SELF],
         "form-action": [SELF],

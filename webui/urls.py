@@ -1,1 +1,24 @@
-urlpatterns: list[object] = []
+"""Every address of the site."""
+
+from django.contrib import admin
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
+
+from webui.views import history, site
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(pattern_name="job-list"), name="home"),
+    path("login/", LoginView.as_view(template_name="webui/login.html", redirect_authenticated_user=True), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("jobs/", history.job_list, name="job-list"),
+    path("jobs/new/", RedirectView.as_view(pattern_name="job-list"), name="job-new"),
+    path("jobs/<int:job_id>/row/", history.job_row, name="job-row"),
+    path("datasets/", RedirectView.as_view(pattern_name="job-list"), name="dataset-list"),
+    path("engine-banner/", site.engine_banner, name="engine-banner"),
+    path("healthz", site.healthz, name="healthz"),
+    path("metrics", site.metrics, name="metrics"),
+    path("robots.txt", site.robots, name="robots"),
+    path("admin/", admin.site.urls),
+]
