@@ -1,0 +1,39 @@
+"""`prepare`: fills a run folder with what was asked and what was decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.plan import Plan
+from engine.run_folder import RunFolder, write_atomic
+from engine.spec import JobSpec, canonical_json
+
+
+class FolderInUse(Exception):
+    """The folder already holds another run."""
+
+
+def prepare(folder: RunFolder, spec: JobSpec, plan: Plan) -> None:
+    """Write spec.json (relative paths made absolute) and plan.json. Doing it again with the same values is harmless."""
+    texts = {folder.spec: canonical_json(with_absolute_paths(spec)), folder.plan: canonical_json(plan)}
+    for path, text in texts.items():
+        if path.exists() and path.read_text(encoding="utf-8") != text:
+            raise FolderInUse(f"{folder.path} holds another run: its {path.name} differs")
+    folder.create()
+    for path, text in texts.items():
+        write_atomic(path, text)
+
+
+def with_absolute_paths(spec: JobSpec) -> JobSpec:
+    """The spec as processes read it, wherever they run."""
+    train = spec.train
+    dataset = train.dataset.model_copy(update={"path": _absolute(train.dataset.path)})
+    resume = train.resume
+    if resume.checkpoint_path is not None:
+        resume = resume.model_copy(update={"checkpoint_path": _absolute(resume.checkpoint_path)})
+    train = train.model_copy(update={"dataset": dataset, "resume": resume})
+    return spec.model_copy(update={"model_path": _absolute(spec.model_path), "train": train})
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute())
