@@ -17,7 +17,8 @@ from engine.run_folder import RunFolder
 from engine.spec import JobSpec
 from jobs.models.node import Node
 from jobs.models.team import Team
-from jobs.states import COLOURS, ENDED, TRANSITIONS, RunState
+from jobs.states import ACTIVE, COLOURS, ENDED, TRANSITIONS, RunState
+from jobs.waiting import waiting_text
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -75,7 +76,7 @@ class Run(models.Model):
     """Fencing token: renewed at each assignment; a start with an old one does nothing."""
     node = models.ForeignKey(Node, models.PROTECT, null=True, related_name="runs", verbose_name=_("node"))
     waiting_for = models.CharField(_("waits for"), max_length=300, blank=True)
-    """Why a queued run is not running yet, as a code of `jobs.dispatcher`; empty if it has not been looked at."""
+    """Why a queued run is not running yet, as a code of `jobs.waiting`; empty if it has not been looked at."""
     stage = models.CharField(_("stage"), max_length=40, blank=True)
     progress = models.JSONField(_("progress"), default=dict)
     """Last progress event's data, with its stage."""
@@ -85,6 +86,10 @@ class Run(models.Model):
     recorded_offset = models.BigIntegerField(default=0)
     """How far into events.jsonl these rows have been derived, in bytes."""
     returncode = models.IntegerField(_("return code"), null=True)
+    start_sent_at = models.DateTimeField(null=True)
+    """When the node was last told to start or adopt this run."""
+    start_attempts = models.PositiveIntegerField(default=0)
+    """How often it was told so since the run was last known to be alive."""
     created = models.DateTimeField(_("created"), auto_now_add=True)
     assigned_at = models.DateTimeField(_("assigned"), null=True)
     started_at = models.DateTimeField(_("started"), null=True)
@@ -112,27 +117,40 @@ class Run(models.Model):
     def ended(self) -> bool:
         return self.state in ENDED
 
-    def advance(self, old: RunState, new: RunState, reason: str = "", **fields: Any) -> bool:
+    @property
+    def waiting_text(self) -> str:
+        return waiting_text(self.waiting_for)
+
+    def advance(
+        self, old: RunState, new: RunState, reason: str = "", *, if_token: uuid.UUID | None = None, **fields: Any
+    ) -> bool:
         """Change the state from `old` to `new` if it still is `old`; say whether we were the one.
 
-        `fields` are written in the same UPDATE. Raises ValueError for a step that is not drawn in `jobs.states`.
+        With `if_token` the fencing token must still be that one, too. `fields` are written in the same
+        UPDATE. Devices are given back in the same transaction when the new state holds none.
+        Raises ValueError for a step that is not drawn in `jobs.states`.
         """
         if new not in TRANSITIONS[old]:
             raise ValueError(f"a run cannot go from {old} to {new}")
         if new in ENDED:
             fields.setdefault("finished_at", timezone.now())
+        unchanged = Run.objects.filter(pk=self.pk, state=old)
+        if if_token is not None:
+            unchanged = unchanged.filter(token=if_token)
         with transaction.atomic():
-            won = Run.objects.filter(pk=self.pk, state=old).update(state=new, **fields) == 1
+            won = unchanged.update(state=new, **fields) == 1
             if won:
+                if new not in ACTIVE:
+                    self.leases.all().delete()
                 RunTransition.objects.create(run=self, old=old, new=new, reason=reason)
-                transaction.on_commit(self._announce)
+                transaction.on_commit(self.announce)
         if won:
             self.state = new
             for name, value in fields.items():
                 setattr(self, name, value)
         return won
 
-    def _announce(self) -> None:
+    def announce(self) -> None:
         from jobs.announce import run_changed
 
         run_changed(self.pk)

@@ -23,6 +23,11 @@ class Sourced(models.Model):
     class Meta:
         abstract = True
 
+    def save_edited(self) -> None:
+        """Save a change that a person made; loading the tables again will not overwrite it."""
+        self.edited = True
+        self.save()
+
 
 class Hardware(Sourced):
     name = models.CharField(_("name"), max_length=40, unique=True)

@@ -1,0 +1,73 @@
+"""What this site can run, beyond the resource tables: nodes, their hardware, devices and frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from engine.problems import Problem, Severity, Value
+from engine.spec import JobSpec
+from jobs.models import Node
+from jobs.nodes import has, installs
+
+
+def site_problems(data: JobSpec | Mapping[str, Any]) -> tuple[Problem, ...]:
+    """Findings about a request, however incomplete.
+
+    A node counts even when it is silent just now: a worker may restart. A site without any node gets a warning and not an error, since the first one may be about to report.
+    """
+    asked = data.model_dump() if isinstance(data, JobSpec) else data
+    nodes = list(Node.objects.all())
+    if not nodes:
+        return (_problem("node.none", "hardware", "warning"),)
+    return tuple(_about_nodes(nodes, asked.get("hardware"), asked.get("framework"), asked.get("devices")))
+
+
+def _about_nodes(nodes: Sequence[Node], hardware: Any, framework: Any, devices: Any) -> Iterator[Problem]:
+    framework_known = isinstance(framework, str) and bool(framework)
+    if framework_known:
+        yield from _about_framework(nodes, framework)
+    if not isinstance(hardware, str) or not hardware:
+        return
+    fitting = [node for node in nodes if node.hardware == hardware]
+    if not fitting:
+        there = sorted({node.hardware for node in nodes})
+        yield _problem(
+            "hardware.not_here", "hardware", nearest={"hardware": there[0]}, hardware=hardware, there=", ".join(there)
+        )
+        return
+    able = [node for node in fitting if not framework_known or framework in node.frameworks]
+    if isinstance(devices, int) and able:
+        yield from _about_devices(max(node.devices for node in able), hardware, devices)
+
+
+def _about_framework(nodes: Sequence[Node], framework: str) -> Iterator[Problem]:
+    if any(has(node, framework) for node in nodes):
+        return
+    if any(installs(node, framework) for node in nodes):
+        yield _problem("framework.installing", "framework", "warning", framework=framework)
+        return
+    there = sorted({name for node in nodes for name in node.frameworks})
+    nearest: dict[str, Value] = {"framework": there[0]} if there else {}
+    yield _problem("framework.nowhere", "framework", nearest=nearest, framework=framework, there=", ".join(there))
+
+
+def _about_devices(largest: int, hardware: str, devices: int) -> Iterator[Problem]:
+    """A run stays on one node, so the largest node is the limit."""
+    if devices > largest:
+        yield _problem(
+            "devices.not_here",
+            "devices",
+            nearest={"devices": largest},
+            devices=devices,
+            largest=largest,
+            hardware=hardware,
+        )
+
+
+def _problem(
+    code: str, field: str, severity: Severity = "error", nearest: dict[str, Value] | None = None, **parameters: Value
+) -> Problem:
+    return Problem(
+        code=code, field=field, severity=severity, fault="site", parameters=parameters, nearest=nearest or {}
+    )

@@ -1,0 +1,107 @@
+"""The one way in: form, API and demo all submit here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+
+from engine.plan import Plan
+from engine.planner import Unplannable, Verdict, check, plan
+from engine.spec import JobSpec
+from jobs.attempts import add_run
+from jobs.catalog import current
+from jobs.models import AuditEvent, Job, Team
+from jobs.site_checks import site_problems
+
+
+class Refused(Exception):
+    """The request has errors; nothing was queued."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+        super().__init__(", ".join(problem.code for problem in verdict.problems))
+
+
+def submit(data: JobSpec | Mapping[str, Any], *, team: Team, user: User) -> Job:
+    """Check a request, plan it and queue its first run.
+
+    Relative paths are taken from the data folder. Raises Refused with every problem, and
+    PermissionDenied when the user does not work in the team.
+    """
+    if not Team.objects.of(user).filter(pk=team.pk).exists():
+        raise PermissionDenied(f"{user} does not work in {team}")
+    verdict, decided = preview(data)
+    if verdict.spec is None or decided is None:
+        raise Refused(verdict)
+    with transaction.atomic():
+        job = _queue(verdict.spec, decided, verdict, team, user)
+    return job
+
+
+def preview(data: JobSpec | Mapping[str, Any], *, files: bool = True) -> tuple[Verdict, Plan | None]:
+    """What the check says of a request, and the plan if it would be accepted. Writes nothing."""
+    catalog = current()
+    data = with_absolute_paths(data)
+    found = check(data, catalog, files=files, roots=settings.ROOTS)
+    verdict = found.model_copy(update={"problems": (*found.problems, *site_problems(data))})
+    if verdict.spec is None or not verdict.fits:
+        return verdict, None
+    try:
+        return verdict, plan(verdict.spec, catalog)
+    except Unplannable as refusal:
+        return verdict.model_copy(update={"problems": (*verdict.problems, *refusal.problems)}), None
+
+
+def with_absolute_paths(data: JobSpec | Mapping[str, Any]) -> dict[str, Any]:
+    """The request with relative paths taken from the data folder, not from wherever a process was started."""
+    asked = data.model_dump(mode="json") if isinstance(data, JobSpec) else dict(data)
+    if "model_path" in asked:
+        asked["model_path"] = _absolute(asked["model_path"])
+    train = asked.get("train")
+    if isinstance(train, Mapping):
+        asked["train"] = {
+            **train,
+            **{part: _within(train[part], name) for part, name in PATHS_OF_TRAIN.items() if part in train},
+        }
+    return asked
+
+
+PATHS_OF_TRAIN = {"dataset": "path", "resume": "checkpoint_path"}
+
+
+def _within(part: Any, name: str) -> Any:
+    return {**part, name: _absolute(part[name])} if isinstance(part, Mapping) and name in part else part
+
+
+def _absolute(path: Any) -> Any:
+    """A wrong value is left to the check."""
+    return str(Path(settings.DATA_DIR) / path) if isinstance(path, str) and path else path
+
+
+def _queue(spec: JobSpec, decided: Plan, verdict: Verdict, team: Team, user: User) -> Job:
+    job = Job.objects.create(
+        team=team,
+        owner=user,
+        name=spec.name,
+        model=spec.model,
+        spec=spec.model_dump(mode="json"),
+        plan=decided.model_dump(mode="json"),
+        verdict=_judgement(verdict),
+    )
+    run = add_run(job)
+    AuditEvent.objects.create(user=user, action="job.submit", job=job, detail={"run": run.pk})
+    return job
+
+
+def _judgement(verdict: Verdict) -> dict[str, Any]:
+    """Without the texts: these are made for each reader, in their language."""
+    return {
+        "problems": [problem.model_dump(mode="json") for problem in verdict.problems],
+        "devices": verdict.devices.model_dump(mode="json"),
+    }
