@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from django.apps import apps
 from django.db.models import Count, Max, Model
 
 from engine.catalog import Catalog, HardwareRow, MinDevicesRow, ModelRow
@@ -17,6 +18,8 @@ TABLES: tuple[tuple[type[Hardware] | type[TrainableModel] | type[MinDevices], ty
     (MinDevices, MinDevicesRow),
 )
 """Each table with the engine's value for one of its rows."""
+
+HISTORIES = [apps.get_model("jobs", f"Historical{model.__name__}") for model, _ in TABLES]
 
 _cached: tuple[tuple[Any, ...], Catalog] | None = None
 
@@ -37,7 +40,7 @@ def current() -> Catalog:
 def _stamp() -> tuple[Any, ...]:
     """Identifies the newest change. The count catches ids that are committed out of order."""
     newest = {"id": Max("history_id"), "date": Max("history_date"), "count": Count("history_id")}
-    return tuple(tuple(model.history.aggregate(**newest).values()) for model, _ in TABLES)
+    return tuple(tuple(history.objects.aggregate(**newest).values()) for history in HISTORIES)
 
 
 def _read() -> Catalog:

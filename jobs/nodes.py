@@ -25,7 +25,7 @@ def is_alive(node: Node) -> bool:
 
 def has(node: Node, framework: str) -> bool:
     """Whether the node can start this framework now."""
-    return node.frameworks.get(framework, INSTALLING) != INSTALLING
+    return bool(node.frameworks.get(framework, INSTALLING) != INSTALLING)
 
 
 def installs(node: Node, framework: str) -> bool:

@@ -14,7 +14,8 @@ from jobs.nodes import has, installs
 def site_problems(data: JobSpec | Mapping[str, Any]) -> tuple[Problem, ...]:
     """Findings about a request, however incomplete.
 
-    A node counts even when it is silent just now: a worker may restart. A site without any node gets a warning and not an error, since the first one may be about to report.
+    A node counts even when it is silent just now: a worker may restart. A site without any node
+    gets a warning and not an error, since the first one may be about to report.
     """
     asked = data.model_dump() if isinstance(data, JobSpec) else data
     nodes = list(Node.objects.all())

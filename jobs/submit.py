@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.db import transaction
 
 from engine.plan import Plan
 from engine.planner import Unplannable, Verdict, check, plan
+from engine.problems import Problem
 from engine.spec import JobSpec
 from jobs.attempts import add_run
 from jobs.catalog import current
@@ -55,7 +56,14 @@ def preview(data: JobSpec | Mapping[str, Any], *, files: bool = True) -> tuple[V
     try:
         return verdict, plan(verdict.spec, catalog)
     except Unplannable as refusal:
-        return verdict.model_copy(update={"problems": (*verdict.problems, *refusal.problems)}), None
+        return verdict.model_copy(update={"problems": _joined(verdict.problems, refusal.problems)}), None
+
+
+def _joined(found: Iterable[Problem], refused: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The planner repeats what the check has found, some of it more severely."""
+    errors = [problem for problem in refused if problem.severity == "error"]
+    repeated = {(problem.code, problem.field) for problem in errors}
+    return (*(problem for problem in found if (problem.code, problem.field) not in repeated), *errors)
 
 
 def with_absolute_paths(data: JobSpec | Mapping[str, Any]) -> dict[str, Any]:

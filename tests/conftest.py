@@ -25,7 +25,6 @@ os.environ.update(
 )
 for name in ("TRAINYARD_ROOTS", "TRAINYARD_LANGUAGE", "TRAINYARD_HTTPS", "TRAINYARD_ALLOWED_HOSTS"):
     os.environ.pop(name, None)
-# A file, not memory: threads and child processes of a test see the same rows.
 os.environ.setdefault("DATABASE_URL", f"sqlite:///{_folder}/rows.sqlite3")
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "webui.settings"
@@ -34,7 +33,9 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "webui.settings"
 from django.conf import LazySettings  # noqa: E402
 from django.conf import settings as _settings  # noqa: E402
 
-_settings.DATABASES  # noqa: B018
+if _settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, not memory: threads and child processes of a test see the same rows, and locks are the real ones.
+    _settings.DATABASES["default"]["TEST"] = {"NAME": str(_folder / "test.sqlite3")}
 from tests.servers import RedisServer  # noqa: E402
 
 
