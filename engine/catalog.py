@@ -50,6 +50,8 @@ class ModelRow:
     total_params: int | None
     source: str
     note: str
+    architecture: str = ""
+    """Class name in config.json, such as LlamaForCausalLM; empty if not known."""
 
 
 @dataclass(frozen=True, kw_only=True)

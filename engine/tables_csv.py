@@ -113,6 +113,7 @@ def _model_row(line: Line, shape: Line | None) -> ModelRow:
         total_params=size("total_params"),
         source=line.text("source"),
         note=line.text("note"),
+        architecture="" if shape is None else shape.text("architecture_class"),
     )
 
 

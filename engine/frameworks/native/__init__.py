@@ -1,0 +1,13 @@
+"""Our own engine: Hugging Face weights in, Hugging Face weights out, without a conversion step."""
+
+from engine.frameworks import Description
+
+DESCRIPTION = Description(
+    name="native",
+    hardware=("cpu",),
+    formats=("alpaca", "sharegpt", "text"),
+    formats_later=("moss",),
+    launchable=True,
+    table=False,
+    splits_models=False,
+)

@@ -1,0 +1,43 @@
+"""The stages of a native run, and the commands that start them: preprocess → train → export."""
+
+from __future__ import annotations
+
+from engine.plan import Command, Layout, Stage
+from engine.spec import JobSpec
+
+TOKENS = "data/tokens.safetensors"
+REPORT = "data/report.json"
+LATEST = "checkpoints/latest_checkpointed_iteration.txt"
+SAMPLES = "output/samples.json"
+MODEL = ("output/model/config.json", "output/model/model.safetensors")
+ADAPTER = ("output/adapter/adapter_config.json", "output/adapter/adapter_model.safetensors")
+
+
+def stages(spec: JobSpec, layout: Layout) -> tuple[Stage, ...]:
+    """Every stage in order. Outputs are relative to the run folder."""
+    prompts = (SAMPLES,) if spec.train.sample_prompts else ()
+    adapter = ADAPTER if spec.train.strategy == "lora" else ()
+    return (
+        Stage(name="preprocess", commands=(_alone("preprocess", "engine.preprocess"),), outputs=(TOKENS, REPORT)),
+        Stage(name="train", commands=(_training(layout),), inputs=(TOKENS,), outputs=(LATEST, *prompts)),
+        Stage(
+            name="export", commands=(_alone("export", "engine.weights"),), inputs=(LATEST,), outputs=(*MODEL, *adapter)
+        ),
+    )
+
+
+def _alone(stage: str, module: str) -> Command:
+    return Command(argv=("{python}", "-m", module, _stage_file(stage)))
+
+
+def _training(layout: Layout) -> Command:
+    """One process directly; several by torchrun, which gives them rank and address."""
+    if layout.devices == 1:
+        return _alone("train", "engine.training")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(layout.devices))
+    argv = ("{python}", *launcher, "-m", "engine.training", _stage_file("train"))
+    return Command(argv=argv, processes_per_node=layout.devices)
+
+
+def _stage_file(stage: str) -> str:
+    return f"{{run_dir}}/stages/{stage}/stage.json"

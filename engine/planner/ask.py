@@ -1,0 +1,69 @@
+"""`Ask`: a request beside the table rows that it names. What every rule looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from engine.catalog import Catalog, HardwareRow, MinDevicesRow, ModelRow
+from engine.frameworks import Description, description
+from engine.problems import Problem
+from engine.spec import JobSpec
+
+
+@dataclass(frozen=True)
+class Ask:
+    """`spec` may hold stand-ins in fields of a wrong shape; a rule that reads such a field is not called."""
+
+    spec: JobSpec
+    catalog: Catalog
+
+    @property
+    def model(self) -> ModelRow | None:
+        return self.catalog.models.get(self.spec.model)
+
+    @property
+    def hardware(self) -> HardwareRow | None:
+        return self.catalog.hardware.get(self.spec.hardware)
+
+    @cached_property
+    def framework(self) -> Description:
+        return description(self.spec.framework)
+
+    @property
+    def cell(self) -> MinDevicesRow | None:
+        """The row of the minimum-device table, if there is one."""
+        spec = self.spec
+        key = (spec.model, spec.train.strategy, spec.train.seq_length, spec.framework, spec.hardware)
+        return self.catalog.min_devices.get(key)
+
+    @property
+    def replicas(self) -> int | None:
+        """Data-parallel size, where the request already fixes it; None where the planner would choose."""
+        sizes: list[int | None] = [1]
+        if self.framework.splits_models:
+            layout = self.spec.train.layout
+            sizes = [layout.tensor_parallel_size, layout.pipeline_parallel_size, layout.context_parallel_size or 1]
+        product = 1
+        for size in sizes:
+            if size is None:
+                return None
+            product *= size
+        return self.spec.devices // product if self.spec.devices % product == 0 else None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A function that finds problems, and the fields that must have the right shape for it to run."""
+
+    find: Callable[[Ask], Iterator[Problem]]
+    reads: tuple[str, ...]
+
+
+CELL = ("model", "framework", "hardware", "train.strategy", "train.seq_length")
+"""What names a row of the minimum-device table."""
+
+
+def round_up(number: int, step: int) -> int:
+    return -(-number // step) * step

@@ -1,0 +1,67 @@
+"""`check`: every problem of a request at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.catalog import Catalog
+from engine.plan import DeviceNeed
+from engine.planner import files as file_checks
+from engine.planner.ask import CELL, Ask
+from engine.planner.nearest import differences
+from engine.planner.rules import RULES
+from engine.planner.rules.devices import safer
+from engine.planner.shape import Shape, look
+from engine.planner.verdict import Verdict
+from engine.problems import Problem
+from engine.spec import JobSpec
+
+
+def check(
+    data: JobSpec | Mapping[str, Any],
+    catalog: Catalog,
+    *,
+    files: bool = False,
+    roots: Sequence[Path] | None = None,
+) -> Verdict:
+    """Check a request, whatever its shape. Raises nothing that a person's request could cause.
+
+    files: look at the dataset and the model folder too; roots: the folders in which they must lie
+    (None: anywhere).
+    """
+    shape = look(data)
+    ask = Ask(shape.spec, catalog)
+
+    def found(shape: Shape, ask: Ask) -> list[Problem]:
+        looked = file_checks.problems(shape, ask, roots) if files else ()
+        return [*_by_rules(shape, ask), *looked]
+
+    def fits(spec: JobSpec) -> bool:
+        return not any(problem.severity == "error" for problem in found(Shape(spec), Ask(spec, catalog)))
+
+    problems = [*shape.problems, *found(shape, ask)]
+    return Verdict(
+        spec=None if shape.problems else shape.spec,
+        problems=tuple(problems),
+        devices=_need(shape, ask),
+        nearest=() if shape.problems else differences(ask, problems, fits),
+    )
+
+
+def _by_rules(shape: Shape, ask: Ask) -> list[Problem]:
+    usable = (rule for rule in RULES if all(shape.has(path) for path in rule.reads))
+    return [problem for rule in usable for problem in rule.find(ask)]
+
+
+def _need(shape: Shape, ask: Ask) -> DeviceNeed:
+    cell = ask.cell if all(shape.has(path) for path in CELL) else None
+    if cell is None:
+        return DeviceNeed(table=None, unsupported=False)
+    return DeviceNeed(
+        table=cell.devices,
+        unsupported=cell.devices is None,
+        recommended=safer(ask),
+        suspect=cell.suspect or None,
+    )

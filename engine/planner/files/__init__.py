@@ -1,0 +1,26 @@
+"""Checks that look at the disk: the dataset's rows and the model's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from engine.planner.ask import Ask
+from engine.planner.files import dataset, weights
+from engine.planner.shape import Shape
+from engine.problems import Problem
+
+
+def problems(shape: Shape, ask: Ask, roots: Sequence[Path] | None) -> Iterator[Problem]:
+    """Everything that is wrong with the files that a request names."""
+    if shape.has("train.dataset.path"):
+        known = shape.has("train.dataset.format")
+        choice = ask.spec.train.dataset.format if known else None
+        yield from dataset.problems(ask.spec.train.dataset.path, choice, roots)
+    if shape.has("model_path"):
+        yield from weights.problems(
+            ask.spec.model_path,
+            ask.model if shape.has("model") else None,
+            ask.spec.train.seq_length if shape.has("train.seq_length") else None,
+            roots,
+        )

@@ -1,0 +1,39 @@
+"""Every rule about a request, in the order in which its findings are shown."""
+
+from engine.planner.ask import CELL, Rule
+from engine.planner.rules import batch, data, devices, framework, layout, model, schedule
+
+LAYOUT = (
+    "train.layout.tensor_parallel_size",
+    "train.layout.pipeline_parallel_size",
+    "train.layout.context_parallel_size",
+)
+BATCH = ("framework", "devices", "train.micro_batch_size", "train.global_batch_size", *LAYOUT)
+
+RULES: tuple[Rule, ...] = (
+    Rule(model.unknown, ("model",)),
+    Rule(model.retired, ("model", "framework")),
+    Rule(framework.not_for_model, CELL),
+    Rule(framework.not_launchable, ("framework",)),
+    Rule(devices.unknown_hardware, ("hardware",)),
+    Rule(framework.not_on_hardware, ("framework", "hardware")),
+    Rule(devices.step, ("hardware", "devices")),
+    Rule(devices.nodes, ("framework", "hardware", "devices")),
+    Rule(devices.unsupported, CELL),
+    Rule(devices.too_few, (*CELL, "devices")),
+    Rule(devices.no_row, CELL),
+    Rule(devices.suspect, CELL),
+    Rule(data.format_of_framework, ("framework", "train.dataset.format")),
+    Rule(data.format_of_stage, ("train.stage", "train.dataset.format")),
+    Rule(data.ending, ("framework", "train.dataset.path", "train.dataset.format")),
+    Rule(schedule.seq_length, ("model", "train.seq_length")),
+    Rule(schedule.both_lengths, ("train.train_iters", "train.epochs")),
+    Rule(schedule.learning_rates, ("train.learning_rate", "train.min_learning_rate")),
+    Rule(schedule.resume, ("train.resume.checkpoint_path",)),
+    Rule(schedule.unused_lora, ("train.strategy", "train.lora")),
+    Rule(layout.not_in_framework, ("framework", "train.layout")),
+    Rule(layout.product, ("framework", "devices", *LAYOUT)),
+    Rule(layout.heads, ("framework", "model", "train.layout.tensor_parallel_size")),
+    Rule(batch.micro_in_global, ("train.micro_batch_size", "train.global_batch_size")),
+    Rule(batch.replicas, BATCH),
+)

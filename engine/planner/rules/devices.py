@@ -1,0 +1,158 @@
+"""Rules about hardware and the number of devices, with the minimum-device table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from engine.catalog import HardwareRow, MinDevicesRow
+from engine.planner.ask import Ask, round_up
+from engine.problems import Problem, Value
+from engine.tables_csv import ONE_DIE, SWAPPED
+
+
+def unknown_hardware(ask: Ask) -> Iterator[Problem]:
+    if ask.hardware is None:
+        names = list(ask.catalog.hardware)
+        near = get_close_matches(ask.spec.hardware.lower(), names, n=1, cutoff=0.5)
+        yield Problem(
+            code="hardware.unknown",
+            field="hardware",
+            parameters={"hardware": ask.spec.hardware, "known": ", ".join(names)},
+            nearest={"hardware": near[0]} if near else {},
+        )
+
+
+def step(ask: Ask) -> Iterator[Problem]:
+    row, devices = ask.hardware, ask.spec.devices
+    if row is not None and devices % row.device_step:
+        yield Problem(
+            code="devices.step",
+            field="devices",
+            parameters={"devices": devices, "step": row.device_step, "hardware": row.name},
+            nearest={"devices": usable(devices, row)},
+        )
+
+
+def nodes(ask: Ask) -> Iterator[Problem]:
+    """Above one node whole nodes; and our own engine stays on one machine for now."""
+    row, devices = ask.hardware, ask.spec.devices
+    if row is None or devices <= row.devices_per_node:
+        return
+    parameters: dict[str, Value] = {"devices": devices, "per_node": row.devices_per_node, "hardware": row.name}
+    if ask.spec.framework == "native":
+        near = {"devices": row.devices_per_node}
+        yield Problem(code="devices.one_machine", field="devices", parameters=parameters, nearest=near)
+    elif devices % row.devices_per_node:
+        near = {"devices": usable(devices, row)}
+        yield Problem(code="devices.whole_nodes", field="devices", parameters=parameters, nearest=near)
+
+
+def usable(devices: int, row: HardwareRow) -> int:
+    """The least number from `devices` up that this hardware gives out."""
+    unit = row.devices_per_node if devices > row.devices_per_node else row.device_step
+    return round_up(devices, unit)
+
+
+def unsupported(ask: Ask) -> Iterator[Problem]:
+    cell = ask.cell
+    if cell is not None and cell.devices is None:
+        model = ask.model
+        others = [name for name in model.frameworks if name != cell.framework] if model is not None else []
+        yield Problem(
+            code="devices.unsupported",
+            field="framework",
+            parameters=_named(cell),
+            nearest={"framework": others[0]} if others else {},
+        )
+
+
+def too_few(ask: Ask) -> Iterator[Problem]:
+    cell = ask.cell
+    if cell is None or cell.devices is None or ask.spec.devices >= cell.devices:
+        return
+    row = ask.hardware
+    yield Problem(
+        code="devices.too_few",
+        field="devices",
+        parameters={**_named(cell), "devices": ask.spec.devices, "minimum": cell.devices},
+        nearest={"devices": usable(cell.devices, row) if row is not None else cell.devices},
+    )
+
+
+def no_row(ask: Ask) -> Iterator[Problem]:
+    """Not a fault: the number is then the person's own."""
+    if ask.cell is not None or ask.model is None or ask.hardware is None:
+        return
+    if not ask.framework.table:
+        yield Problem(code="devices.no_table", field="devices", severity="note")
+    elif ask.spec.framework in ask.model.frameworks and ask.spec.hardware in ask.framework.hardware:
+        spec, lengths = ask.spec, _lengths(ask)
+        yield Problem(
+            code="devices.no_row",
+            field="devices",
+            severity="note",
+            parameters={
+                "model": spec.model,
+                "strategy": spec.train.strategy,
+                "seq_length": spec.train.seq_length,
+                "framework": spec.framework,
+                "hardware": spec.hardware,
+                "lengths": ", ".join(map(str, lengths)) or "-",
+            },
+            nearest=_next_length(spec.train.seq_length, lengths),
+        )
+
+
+def _lengths(ask: Ask) -> list[int]:
+    """Lengths that the table has for this model, strategy, framework and hardware."""
+    rows = ask.catalog.min_devices_of(ask.spec.model, ask.spec.framework, ask.spec.hardware)
+    return sorted(row.seq_length for row in rows if row.strategy == ask.spec.train.strategy and row.devices)
+
+
+def _next_length(asked: int, lengths: list[int]) -> dict[str, Value]:
+    """A longer row is safe for a shorter length; failing that, the longest row."""
+    longer = [length for length in lengths if length >= asked]
+    chosen = min(longer) if longer else max(lengths, default=None)
+    return {} if chosen is None else {"train.seq_length": chosen}
+
+
+def suspect(ask: Ask) -> Iterator[Problem]:
+    cell = ask.cell
+    if cell is None or not cell.suspect or cell.devices is None:
+        return
+    known = cell.suspect in (SWAPPED, ONE_DIE)
+    safe = safer(ask)
+    yield Problem(
+        code=cell.suspect if known else "devices.suspect",
+        field="devices",
+        severity="warning",
+        fault="site",
+        parameters={"printed": cell.devices, "safer": safe, "why": cell.suspect},
+        nearest={"devices": safe} if safe is not None and safe > ask.spec.devices else {},
+    )
+
+
+def safer(ask: Ask) -> int | None:
+    """The number to use in the place of a doubted one; None if the row is not doubted.
+
+    Exchanged cells: the largest number printed for that model and length. One DIE: a whole card.
+    """
+    cell, row = ask.cell, ask.hardware
+    if cell is None or cell.devices is None or not cell.suspect:
+        return None
+    number = cell.devices
+    if cell.suspect == SWAPPED:
+        rows = ask.catalog.min_devices_of(cell.model, cell.framework, cell.hardware)
+        number = max(other.devices or 0 for other in rows if other.seq_length == cell.seq_length)
+    return usable(number, row) if row is not None else number
+
+
+def _named(cell: MinDevicesRow) -> dict[str, Value]:
+    return {
+        "model": cell.model,
+        "strategy": cell.strategy,
+        "seq_length": cell.seq_length,
+        "framework": cell.framework,
+        "hardware": cell.hardware,
+    }

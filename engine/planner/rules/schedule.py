@@ -1,0 +1,59 @@
+"""Rules about length, iterations and learning rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.planner.ask import Ask
+from engine.problems import Problem
+from engine.spec import LoraOptions
+
+
+def seq_length(ask: Ask) -> Iterator[Problem]:
+    limit = ask.model.max_position_embeddings if ask.model is not None else None
+    if limit is not None and ask.spec.train.seq_length > limit:
+        yield Problem(
+            code="seq_length.too_long",
+            field="train.seq_length",
+            parameters={"seq_length": ask.spec.train.seq_length, "limit": limit, "model": ask.spec.model},
+            nearest={"train.seq_length": limit},
+        )
+
+
+def both_lengths(ask: Ask) -> Iterator[Problem]:
+    train = ask.spec.train
+    if train.train_iters is not None and train.epochs is not None:
+        yield Problem(
+            code="epochs.unused",
+            field="train.epochs",
+            severity="note",
+            parameters={"epochs": train.epochs, "train_iters": train.train_iters},
+            nearest={"train.epochs": None},
+        )
+
+
+def learning_rates(ask: Ask) -> Iterator[Problem]:
+    train = ask.spec.train
+    if train.min_learning_rate is not None and train.min_learning_rate > train.learning_rate:
+        yield Problem(
+            code="min_learning_rate.too_large",
+            field="train.min_learning_rate",
+            parameters={"min_learning_rate": train.min_learning_rate, "learning_rate": train.learning_rate},
+            nearest={"train.min_learning_rate": train.learning_rate},
+        )
+
+
+def resume(ask: Ask) -> Iterator[Problem]:
+    if ask.spec.train.resume.checkpoint_path is not None:
+        yield Problem(
+            code="resume.not_yet",
+            field="train.resume.checkpoint_path",
+            fault="software",
+            nearest={"train.resume.checkpoint_path": None},
+        )
+
+
+def unused_lora(ask: Ask) -> Iterator[Problem]:
+    train = ask.spec.train
+    if train.strategy != "lora" and train.lora != LoraOptions():
+        yield Problem(code="lora.unused", field="train.lora", severity="note", parameters={"strategy": train.strategy})

@@ -1,0 +1,70 @@
+"""Texts of problems and reasons by code, in English and Simplified Chinese.
+
+The entries are in `engine/texts/`, a file a subject. A placeholder names a parameter of the Problem or
+Reason; `{why_text}` is the text of the reason code in the parameter `why`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.plan import Reason
+from engine.problems import LANGUAGES, Problem
+from engine.texts import devices, files, reasons, request, rows, running, shape
+from engine.texts.entry import Text
+
+PROBLEMS: dict[str, Text] = {
+    **shape.TEXTS,
+    **request.TEXTS,
+    **devices.TEXTS,
+    **files.TEXTS,
+    **running.TEXTS,
+}
+REASONS: dict[str, Text] = {**reasons.TEXTS, **rows.TEXTS}
+
+
+class _Parameters(dict[str, Any]):
+    """A problem that was stored by another release may lack a parameter; its text is shown all the same."""
+
+    def __missing__(self, key: str) -> str:
+        return "?"
+
+
+def message(problem: Problem, language: str) -> str:
+    """What is wrong. A code without a text is shown as it is."""
+    text = PROBLEMS.get(problem.code)
+    return problem.code if text is None else _filled(text.message(known(language)), problem.parameters, language)
+
+
+def remedy(problem: Problem, language: str) -> str:
+    """What to do; empty where there is nothing to do."""
+    text = PROBLEMS.get(problem.code)
+    return "" if text is None else _filled(text.remedy(known(language)), problem.parameters, language)
+
+
+def reason(reason: Reason, language: str) -> str:
+    """Why something was decided, or why a row of a dataset cannot be used."""
+    return _reason(reason.code, reason.parameters, language)
+
+
+def suspect(code: str, language: str) -> str:
+    """Why a printed number is doubted; a site's own words are shown as they are."""
+    return _reason(f"{code}.short", {}, language) if f"{code}.short" in REASONS else code
+
+
+def known(language: str) -> str:
+    """One of LANGUAGES: zh, zh-cn, zh_Hans and the like are Chinese, all else is English."""
+    return LANGUAGES[1] if language.lower().startswith("zh") else LANGUAGES[0]
+
+
+def _reason(code: str, parameters: Mapping[str, Any], language: str) -> str:
+    text = REASONS.get(code)
+    return code if text is None else _filled(text.message(known(language)), parameters, language)
+
+
+def _filled(template: str, parameters: Mapping[str, Any], language: str) -> str:
+    values = _Parameters({key: "-" if value is None else value for key, value in parameters.items()})
+    if "why" in values:
+        values["why_text"] = _reason(str(values["why"]), parameters, language)
+    return template.format_map(values)

@@ -1,0 +1,1 @@
+"""What problems and reasons say, in every language. `engine.problem_texts` gathers it."""

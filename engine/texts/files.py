@@ -1,0 +1,107 @@
+"""Dataset files and model folders."""
+
+from engine.texts.entry import Text
+
+TEXTS = {
+    "path.unusable": Text("{path} is no usable path.", "{path} 不是可用的路径。", "Correct the path.", "请改正路径。"),
+    "path.outside": Text(
+        "{path} leads out of the folders that may be used.",
+        "{path} 超出了允许使用的目录。",
+        "Put the files into one of: {roots}.",
+        "请把文件放到以下目录之一：{roots}。",
+    ),
+    "dataset.missing": Text(
+        "There is no file {path}.",
+        "文件 {path} 不存在。",
+        "Correct the path or upload the file.",
+        "请改正路径或上传文件。",
+    ),
+    "dataset.not_a_file": Text("{path} is not a file.", "{path} 不是文件。", "Name a single file.", "请指定单个文件。"),
+    "dataset.empty": Text(
+        "{path} is empty.", "{path} 是空文件。", "Choose a file with rows in it.", "请选择有内容的文件。"
+    ),
+    "dataset.unreadable": Text(
+        "{path} cannot be read: {error}.",
+        "无法读取 {path}：{error}。",
+        "Let the administrator see to its permissions and its disk.",
+        "请管理员检查文件权限和磁盘。",
+    ),
+    "dataset.no_rows": Text(
+        "{path} holds no row.", "{path} 中没有任何行。", "Choose a file with rows in it.", "请选择有内容的文件。"
+    ),
+    "dataset.other_format": Text(
+        "The file does not look like {format}; it looks like {looks_like}.",
+        "文件看起来不是 {format} 格式，而是 {looks_like} 格式。",
+        "Choose the format {looks_like}, or another file.",
+        "请选择 {looks_like} 格式，或更换文件。",
+    ),
+    "dataset.broken_rows": Text(
+        "{path}, line {line}: {why_text} Broken rows: {count} of {rows}, on the lines {lines}.",
+        "{path} 第 {line} 行：{why_text} 共 {rows} 行，其中 {count} 行有错，位于第 {lines} 行。",
+        "Correct or delete these rows.",
+        "请改正或删除这些行。",
+    ),
+    "dataset.empty_answers": Text(
+        "{count} of {rows} rows have an empty answer, the first on line {line}; the model learns to say nothing there.",
+        "{rows} 行中有 {count} 行的回答为空，首个在第 {line} 行；模型会学到不作回答。",
+        "Delete these rows if that is not meant.",
+        "如非有意，请删除这些行。",
+    ),
+    "model_path.missing": Text(
+        "There is no folder {path}.", "目录 {path} 不存在。", "Correct the path.", "请改正路径。"
+    ),
+    "model_path.not_a_folder": Text(
+        "{path} is not a folder.",
+        "{path} 不是目录。",
+        "Name the folder that holds config.json.",
+        "请指定含有 config.json 的目录。",
+    ),
+    "model_path.unreadable": Text(
+        "{path} cannot be read: {error}.",
+        "无法读取 {path}：{error}。",
+        "Let the administrator see to its permissions and its disk.",
+        "请管理员检查文件权限和磁盘。",
+    ),
+    "model_path.no_config": Text(
+        "{path} has no config.json.",
+        "{path} 中没有 config.json。",
+        "Use a folder in Hugging Face format.",
+        "请使用 Hugging Face 格式的目录。",
+    ),
+    "model_path.no_tokenizer": Text(
+        "{path} has no tokenizer (tokenizer.json, tokenizer.model, or vocab.json with merges.txt).",
+        "{path} 中没有分词器（tokenizer.json、tokenizer.model，或 vocab.json 加 merges.txt）。",
+        "Copy the tokenizer files of the model into it.",
+        "请把该模型的分词器文件复制到其中。",
+    ),
+    "model_path.no_weights": Text(
+        "{path} has no weights (*.safetensors or pytorch_model*.bin).",
+        "{path} 中没有权重（*.safetensors 或 pytorch_model*.bin）。",
+        "Copy the weight files of the model into it.",
+        "请把该模型的权重文件复制到其中。",
+    ),
+    "model_path.missing_shard": Text(
+        "{path} lacks {count} of the files that its index names, such as {file}.",
+        "{path} 缺少索引所列文件中的 {count} 个，例如 {file}。",
+        "Download the model again.",
+        "请重新下载该模型。",
+    ),
+    "model_path.bad_json": Text(
+        "{file} in {path} cannot be read.",
+        "{path} 中的 {file} 无法读取。",
+        "Download the model again.",
+        "请重新下载该模型。",
+    ),
+    "model_path.differs": Text(
+        "The folder's {name} is {found}, but {model} has {expected}.",
+        "目录中的 {name} 为 {found}，而 {model} 为 {expected}。",
+        "Make sure that this is the folder of the chosen model.",
+        "请确认这是所选模型的目录。",
+    ),
+    "seq_length.beyond_weights": Text(
+        "A length of {seq_length} is more than the {limit} positions of the model in this folder.",
+        "长度 {seq_length} 超过了该目录中模型的 {limit} 个位置。",
+        "Set the sequence length to {limit} or less.",
+        "请把序列长度设为 {limit} 或更小。",
+    ),
+}

@@ -1,0 +1,35 @@
+"""Why the planner decided as it did."""
+
+from engine.texts.entry import Text
+
+TEXTS = {
+    "reason.one_process": Text("{devices} process holds the whole model.", "{devices} 个进程容纳整个模型。"),
+    "reason.data_parallel": Text(
+        "Each of the {devices} processes holds the whole model and takes its share of every batch.",
+        "{devices} 个进程各自容纳整个模型，并分担每一批数据。",
+    ),
+    "reason.micro_batch_size": Text(
+        "{micro_batch_size} at a time: at length {seq_length} this is the most that keeps to {tokens} tokens and "
+        "divides the share of a process.",
+        "每次 {micro_batch_size} 条：长度为 {seq_length} 时，这是不超过 {tokens} 个 token "
+        "且能整除每个进程份额的最大值。",
+    ),
+    "reason.global_batch_size": Text(
+        "{global_batch_size} samples an iteration, a multiple of micro-batch {micro_batch_size} × data parallel "
+        "{data_parallel_size}.",
+        "每次迭代 {global_batch_size} 条样本，是微批 {micro_batch_size} × 数据并行 {data_parallel_size} 的倍数。",
+    ),
+    "reason.train_iters_win": Text(
+        "{train_iters} iterations are run; the {epochs} epochs are not looked at.",
+        "运行 {train_iters} 次迭代；忽略 {epochs} 轮。",
+    ),
+    "reason.one_epoch": Text(
+        "Neither iterations nor epochs are given: every sample is seen once.", "未给出迭代数和轮数：每条样本训练一次。"
+    ),
+    "reason.no_memory_estimate": Text(
+        "This release does not estimate the memory of a native job.", "本版本不估算 native 作业的内存。"
+    ),
+    "reason.no_eta": Text(
+        "The time left is measured once the first iterations are done.", "完成最初几次迭代后即可测得剩余时间。"
+    ),
+}

@@ -1,0 +1,138 @@
+"""Model, framework, dataset choice, schedule, layout and batch."""
+
+from engine.texts.entry import Text
+
+TEXTS = {
+    "model.unknown": Text(
+        "The model {model} is not in the model table.",
+        "模型表中没有 {model}。",
+        "Choose a listed model; similar names: {near}.",
+        "请选择表中的模型；相近的名称：{near}。",
+    ),
+    "model.retired": Text(
+        "The vendor no longer lists this model ({status}).",
+        "厂商已不再列出此模型（{status}）。",
+        "Prefer a newer model of the same family if you have the choice.",
+        "如有选择，建议使用同系列的较新模型。",
+    ),
+    "framework.not_for_model": Text(
+        "{framework} is not offered for {model}.",
+        "{model} 不支持 {framework} 框架。",
+        "Use one of: {offered}.",
+        "请使用以下之一：{offered}。",
+    ),
+    "framework.not_launchable": Text(
+        "{framework} can be checked but not started in this release.",
+        "本版本可以检查 {framework} 作业，但还不能启动它。",
+        "Use the answer for planning, or train with the native framework.",
+        "可将结果用于规划，或使用 native 框架训练。",
+    ),
+    "framework.native_cpu_only": Text(
+        "In this release the native framework trains on {allowed} only, not on {hardware}.",
+        "本版本的 native 框架只能在 {allowed} 上训练，不能在 {hardware} 上训练。",
+        "Choose {allowed} as the hardware.",
+        "请将硬件选为 {allowed}。",
+    ),
+    "framework.not_on_hardware": Text(
+        "{framework} does not run on {hardware}.",
+        "{framework} 不能在 {hardware} 上运行。",
+        "Choose one of: {allowed}.",
+        "请选择以下硬件之一：{allowed}。",
+    ),
+    "dataset.format_not_in_framework": Text(
+        "{framework} does not read the {format} format.",
+        "{framework} 不支持 {format} 格式。",
+        "It reads: {allowed}. Only MindSpeed-LLM and native know moss.",
+        "它支持：{allowed}。只有 MindSpeed-LLM 和 native 支持 moss。",
+    ),
+    "dataset.format_not_yet": Text(
+        "The {framework} framework does not read {format} in this release yet.",
+        "本版本的 {framework} 框架还不支持 {format} 格式。",
+        "Convert the data to one of: {allowed}.",
+        "请把数据转换为以下格式之一：{allowed}。",
+    ),
+    "dataset.needs_conversations": Text(
+        "Fine-tuning ({stage}) needs questions with answers, and the {format} format has none.",
+        "微调（{stage}）需要带回答的对话，而 {format} 格式中没有。",
+        "Choose alpaca or sharegpt, or pre-train on this text.",
+        "请选择 alpaca 或 sharegpt 格式，或用此文本做预训练。",
+    ),
+    "dataset.needs_text": Text(
+        "Pre-training ({stage}) reads one text in each row, and the {format} format has conversations.",
+        "预训练（{stage}）读取每行中的一段文本，而 {format} 格式是对话。",
+        "Choose the text format (rows with a text field, or a .txt file), or fine-tune on these conversations.",
+        "请选择 text 格式（含 text 字段的行或 .txt 文件），或用这些对话做微调。",
+    ),
+    "dataset.ending": Text(
+        "A file that ends in {ending} cannot be read as {format}.",
+        "扩展名为 {ending} 的文件不能按 {format} 格式读取。",
+        "Use a file with one of these endings: {allowed}.",
+        "请使用以下扩展名的文件：{allowed}。",
+    ),
+    "seq_length.too_long": Text(
+        "A length of {seq_length} is more than the {limit} positions that {model} has.",
+        "长度 {seq_length} 超过了 {model} 的 {limit} 个位置。",
+        "Set the sequence length to {limit} or less.",
+        "请把序列长度设为 {limit} 或更小。",
+    ),
+    "epochs.unused": Text(
+        "Both a number of iterations and of epochs are given: {train_iters} iterations are run, and {epochs} epochs "
+        "are not looked at.",
+        "同时给出了迭代数和轮数：将运行 {train_iters} 次迭代，忽略 {epochs} 轮。",
+        "Leave out one of the two.",
+        "请去掉其中一个。",
+    ),
+    "min_learning_rate.too_large": Text(
+        "The lowest learning rate {min_learning_rate} is above the learning rate {learning_rate}.",
+        "最小学习率 {min_learning_rate} 高于学习率 {learning_rate}。",
+        "Set it to {learning_rate} or less, or leave it empty for a tenth of the learning rate.",
+        "请设为 {learning_rate} 或更小，或留空（取学习率的十分之一）。",
+    ),
+    "resume.not_yet": Text(
+        "Continuing from a checkpoint is not in this release yet.",
+        "本版本还不支持从检查点续训。",
+        "Leave it empty; a new run starts from the weights of the model folder.",
+        "请留空；新的运行从模型目录的权重开始。",
+    ),
+    "lora.unused": Text(
+        "The LoRA options are not used with the strategy {strategy}.",
+        "策略为 {strategy} 时不使用 LoRA 选项。",
+        "Choose the strategy lora if you mean them.",
+        "如需使用，请选择 lora 策略。",
+    ),
+    "layout.not_yet": Text(
+        "The native framework does not support {name} = {value} in this release; it is data parallel only.",
+        "本版本的 native 框架不支持 {name} = {value}，只支持数据并行。",
+        "Leave it empty.",
+        "请留空。",
+    ),
+    "layout.product": Text(
+        "Tensor × pipeline × context = {tensor_parallel_size} × {pipeline_parallel_size} × {context_parallel_size} = "
+        "{product} does not divide {devices} devices.",
+        "张量 × 流水线 × 上下文 = {tensor_parallel_size} × {pipeline_parallel_size} × {context_parallel_size} = "
+        "{product}，不能整除 {devices} 个设备。",
+        "Use a multiple of {product} devices, or smaller sizes.",
+        "请使用 {product} 的倍数个设备，或减小并行规模。",
+    ),
+    "layout.heads": Text(
+        "Tensor parallel {tensor_parallel_size} does not divide the {heads} attention heads and the {key_value_heads} "
+        "key-value heads of the model.",
+        "张量并行 {tensor_parallel_size} 不能整除模型的 {heads} 个注意力头和 {key_value_heads} 个键值头。",
+        "Use a size that divides both.",
+        "请使用能同时整除两者的规模。",
+    ),
+    "batch.micro_too_large": Text(
+        "The micro-batch of {micro_batch_size} is larger than the global batch of {global_batch_size}.",
+        "微批大小 {micro_batch_size} 大于全局批大小 {global_batch_size}。",
+        "Make it {global_batch_size} or less, or make the global batch larger.",
+        "请设为 {global_batch_size} 或更小，或增大全局批。",
+    ),
+    "batch.not_divisible": Text(
+        "The global batch of {global_batch_size} is not a multiple of {unit} (micro-batch {micro_batch_size} × data "
+        "parallel {data_parallel_size}).",
+        "全局批大小 {global_batch_size} 不是 {unit} 的倍数"
+        "（微批 {micro_batch_size} × 数据并行 {data_parallel_size}）。",
+        "Use a multiple of {unit}.",
+        "请使用 {unit} 的倍数。",
+    ),
+}
