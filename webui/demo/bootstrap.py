@@ -15,6 +15,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -43,7 +44,7 @@ def main(names: list[str]) -> int:
             install(name)
     except subprocess.CalledProcessError as error:
         print(
-            f"That failed (exit code {error.returncode}); the lines above say why. Run the same command again to go on.\n"
+            f"That failed (exit code {error.returncode}); see above. The same command then goes on from there.\n"
             f"安装失败（退出码 {error.returncode}），原因见上文。修正后重新运行同一命令即可继续。",
             file=sys.stderr,
         )
@@ -119,8 +120,18 @@ def fingerprint(name: str) -> str:
     """Changes with the requirements, with the interpreter and with the place of the environment."""
     digest = hashlib.sha256(f"{VENV} {PYTHON.resolve()}".encode())
     for file in SETS[name]:
-        digest.update((ROOT / file).read_bytes())
+        for content in _with_included(ROOT / file):
+            digest.update(content)
     return digest.hexdigest()
+
+
+def _with_included(file: Path) -> Iterator[bytes]:
+    """The contents of a requirements file and of those that it names with -r."""
+    content = file.read_bytes()
+    yield content
+    for line in content.decode().splitlines():
+        if line.startswith("-r "):
+            yield from _with_included(file.parent / line[3:].split("#")[0].strip())
 
 
 def _stamp(name: str) -> Path:

@@ -6,6 +6,7 @@ import os
 import sys
 
 TEXTS: dict[str, tuple[str, str]] = {
+    "plain": ("{text}", "{text}"),
     "already": (
         "Trainyard is already running here (process {pid}): {address}\nStop that one first, or open the page.",
         "Trainyard 已在此处运行（进程 {pid}）：{address}\n请先停止它，或直接打开页面。",
@@ -51,7 +52,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "refused": ("The sample job was refused: {problems}", "示例任务被拒绝：{problems}"),
     "submitted": ("A real fine-tuning has been submitted: {address}", "已提交一个真实的微调任务：{address}"),
-    "adopted": ("Run {run} ({name}) is {state} and is followed again.", "运行 {run}（{name}）状态为{state}，继续跟踪。"),
+    "adopted": (
+        "Run {run} ({name}) is {state} and is followed again.",
+        "运行 {run}（{name}）状态为{state}，继续跟踪。",
+    ),
     "keep_open": (
         "Ctrl-C stops the site. A training that runs then goes on by itself.",
         "按 Ctrl-C 停止网站；正在进行的训练会继续运行。",
@@ -63,20 +67,28 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "stopping": ("Stopping (Ctrl-C again: at once) …", "正在停止（再按一次 Ctrl-C 立即停止）…"),
     "goes_on": (
-        "Run {run} ({name}) goes on without the site, in {folder}\n"
-        "  `make demo` shows it again, `make stop` ends it.",
+        "Run {run} ({name}) goes on without the site, in {folder}\n  `make demo` shows it again, `make stop` ends it.",
         "运行 {run}（{name}）在网站停止后继续进行，目录 {folder}\n  `make demo` 可再次查看，`make stop` 可结束它。",
     ),
     "stopped": ("Stopped.", "已停止。"),
     "no_trainings": ("No training is running.", "没有正在进行的训练。"),
     "stop_asked": ("Run {run} ({name}): asked to stop …", "运行 {run}（{name}）：已请求停止 …"),
     "stop_done": ("Run {run} ({name}): {state}.", "运行 {run}（{name}）：{state}。"),
-    "stop_slow": ("Run {run} ({name}) has not ended within {seconds:.0f} seconds.", "运行 {run}（{name}）未在 {seconds:.0f} 秒内结束。"),
+    "stop_slow": (
+        "Run {run} ({name}) has not ended within {seconds:.0f} seconds.",
+        "运行 {run}（{name}）未在 {seconds:.0f} 秒内结束。",
+    ),
     "waiting": ("Waiting for run {run} to end …", "正在等待运行 {run} 结束 …"),
     "progress": ("  {stage}: {done}{total}  lm_loss {loss}", "  {stage}：{done}{total}  lm_loss {loss}"),
     "result": ("Run {run} ({name}): {state}", "运行 {run}（{name}）：{state}"),
-    "result_loss": ("  lm_loss  {first} at iteration 1, {last} at iteration {iteration}", "  lm_loss  第 1 次迭代 {first}，第 {iteration} 次迭代 {last}"),
-    "result_answer": ("  {prompt}\n    before: {before}\n    after:  {after}", "  {prompt}\n    训练前：{before}\n    训练后：{after}"),
+    "result_loss": (
+        "  lm_loss  {first} at iteration 1, {last} at iteration {iteration}",
+        "  lm_loss  第 1 次迭代 {first}，第 {iteration} 次迭代 {last}",
+    ),
+    "result_answer": (
+        "  {prompt}\n    before: {before}\n    after:  {after}",
+        "  {prompt}\n    训练前：{before}\n    训练后：{after}",
+    ),
     "result_problem": ("  problem: {text}", "  问题：{text}"),
     "result_folder": ("  run folder {folder}", "  运行目录 {folder}"),
 }

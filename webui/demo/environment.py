@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import logging
 import os
 import secrets
 import socket
@@ -23,6 +24,7 @@ SOCKET_LIMIT = 107
 
 def prepare(arguments: Sequence[str]) -> None:
     """Fill in everything that settings need to serve from this checkout."""
+    logging.disable(logging.INFO)  # this process only: what is said here is said by webui.demo.console
     run_dir = private_folder(data_dir() / "run")
     os.environ.setdefault("TRAINYARD_DATA_DIR", str(data_dir()))
     if not os.environ.get("TRAINYARD_SECRET_KEY"):

@@ -56,11 +56,7 @@ def _newest_change() -> tuple[float, int]:
     """Latest time of change and number of all source files."""
     from django.contrib.staticfiles.finders import get_finders
 
-    times = [
-        Path(storage.path(name)).stat().st_mtime
-        for finder in get_finders()
-        for name, storage in finder.list([])
-    ]
+    times = [Path(storage.path(name)).stat().st_mtime for finder in get_finders() for name, storage in finder.list([])]
     return max(times, default=0.0), len(times)
 
 

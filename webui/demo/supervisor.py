@@ -16,6 +16,7 @@ TICK = 0.2
 READY_WITHIN = 60.0
 STOP_WITHIN = 10.0
 MANY_DEATHS = 5
+WISHES = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class NotReady(Exception):
@@ -37,7 +38,9 @@ class Supervisor:
     @contextmanager
     def signals(self) -> Iterator[None]:
         """Take SIGINT, SIGTERM and SIGHUP as wishes to stop; the second one means at once."""
-        old = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        old = {
+            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
         try:
             yield
         finally:
@@ -57,8 +60,7 @@ class Supervisor:
         deadline = time.monotonic() + READY_WITHIN
         while not child.ready():
             if not child.alive or time.monotonic() > deadline:
-                reason = text("not_ready", name=child.name, seconds=READY_WITHIN, log=child.log, lines=child.last_lines())
-                raise NotReady(reason)
+                raise NotReady(_why_not_ready(child))
             self.pause()
 
     def pause(self) -> None:
@@ -91,6 +93,10 @@ class Supervisor:
                 self._woken.wait(TICK)
             for child in group:
                 child.kill()
+
+
+def _why_not_ready(child: Child) -> str:
+    return text("not_ready", name=child.name, seconds=READY_WITHIN, log=child.log, lines=child.last_lines())
 
 
 def _report(child: Child) -> None:

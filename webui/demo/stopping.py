@@ -1,0 +1,53 @@
+"""Trainings and the end of the site: which go on, and how to end them."""
+
+from __future__ import annotations
+
+import time
+
+from django.core.management import call_command
+from django.db import DatabaseError, connections
+
+from engine.runner import is_alive
+from jobs.models import Run
+from jobs.states import ACTIVE, RunState
+from jobs.stop import request_stop
+from webui.demo.console import complain, say
+
+STOP_WITHIN = 120.0
+
+
+def say_what_goes_on() -> None:
+    """Name the trainings that outlive the site."""
+    try:
+        for run in Run.objects.filter(state__in=ACTIVE).select_related("job"):
+            if is_alive(run.folder):
+                say("goes_on", run=run.pk, name=run.job.name, folder=run.folder.path)
+    except DatabaseError as error:
+        complain("plain", text=str(error))
+    finally:
+        connections.close_all()
+
+
+def stop_trainings() -> bool:
+    """Ask every training to stop, and wait for it; True when all have ended."""
+    runs = list(Run.objects.exclude(state__in=[s for s in RunState if s not in ACTIVE | {RunState.QUEUED}]))
+    if not runs:
+        say("no_trainings")
+    for run in runs:
+        say("stop_asked", run=run.pk, name=run.job.name)
+        request_stop(run, None)
+    ended = [_ended(run) for run in runs]
+    return all(ended)
+
+
+def _ended(run: Run) -> bool:
+    deadline = time.monotonic() + STOP_WITHIN
+    while is_alive(run.folder):
+        if time.monotonic() > deadline:
+            complain("stop_slow", run=run.pk, name=run.job.name, seconds=STOP_WITHIN)
+            return False
+        time.sleep(0.2)
+    call_command("reconcile", once=True)  # nobody else may be there to write down how it ended
+    run.refresh_from_db()
+    say("stop_done", run=run.pk, name=run.job.name, state=run.get_state_display())
+    return run.ended
