@@ -3,6 +3,30 @@
 from engine.texts.entry import Text
 
 TEXTS = {
+    "spec.not_json": Text(
+        "The request is no correct JSON at line {line}, column {column}: {error}.",
+        "请求不是正确的 JSON，第 {line} 行第 {column} 列：{error}。",
+        "Correct it there.",
+        "请在该处改正。",
+    ),
+    "spec.unreadable": Text(
+        "The request {path} cannot be read: {error}.",
+        "无法读取请求 {path}：{error}。",
+        "Correct the path.",
+        "请改正路径。",
+    ),
+    "catalog.unreadable": Text(
+        "The resource tables cannot be read: {error}.",
+        "无法读取资源表：{error}。",
+        "Name the folder that holds hardware.csv, models.csv and the other tables.",
+        "请指定含有 hardware.csv、models.csv 等表的目录。",
+    ),
+    "run_dir.unusable": Text(
+        "The folder {path} cannot be used for this run: {error}.",
+        "目录 {path} 不能用于此次运行：{error}。",
+        "Choose another folder.",
+        "请选择另一个目录。",
+    ),
     "model.unknown": Text(
         "The model {model} is not in the model table.",
         "模型表中没有 {model}。",
@@ -126,6 +150,12 @@ TEXTS = {
         "微批大小 {micro_batch_size} 大于全局批大小 {global_batch_size}。",
         "Make it {global_batch_size} or less, or make the global batch larger.",
         "请设为 {global_batch_size} 或更小，或增大全局批。",
+    ),
+    "batch.not_of_micro": Text(
+        "The global batch of {global_batch_size} is not a multiple of the micro-batch of {micro_batch_size}.",
+        "全局批大小 {global_batch_size} 不是微批大小 {micro_batch_size} 的倍数。",
+        "Use a multiple of {unit}.",
+        "请使用 {unit} 的倍数。",
     ),
     "batch.not_divisible": Text(
         "The global batch of {global_batch_size} is not a multiple of {unit} (micro-batch {micro_batch_size} × data "

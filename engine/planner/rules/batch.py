@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.planner.ask import Ask, round_up
-from engine.problems import Problem
+from engine.problems import Problem, Value
 
 
 def micro_in_global(ask: Ask) -> Iterator[Problem]:
@@ -24,15 +24,12 @@ def replicas(ask: Ask) -> Iterator[Problem]:
     if total is None or (micro or 1) > total:
         return
     unit = (micro or 1) * (count or 1)
-    if total % unit:
-        yield Problem(
-            code="batch.not_divisible",
-            field="train.global_batch_size",
-            parameters={
-                "global_batch_size": total,
-                "micro_batch_size": micro or 1,
-                "data_parallel_size": count or 1,
-                "unit": unit,
-            },
-            nearest={"train.global_batch_size": round_up(total, unit)},
-        )
+    if total % unit == 0:
+        return
+    parameters: dict[str, Value] = {"global_batch_size": total, "micro_batch_size": micro or 1, "unit": unit}
+    near = {"train.global_batch_size": round_up(total, unit)}
+    if count is None:
+        yield Problem(code="batch.not_of_micro", field="train.global_batch_size", parameters=parameters, nearest=near)
+    else:
+        parameters["data_parallel_size"] = count
+        yield Problem(code="batch.not_divisible", field="train.global_batch_size", parameters=parameters, nearest=near)

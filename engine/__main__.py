@@ -1,0 +1,150 @@
+"""The command line: the whole journey without the site. `python -m engine --help`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.catalog import TABLES, load
+from engine.plan import DeviceNeed, Plan
+from engine.planner import Unplannable, Verdict, check, plan
+from engine.problem_texts import known
+from engine.problems import LANGUAGES, Problem
+from engine.readable import plan_text, verdict_text
+from engine.run_folder import RunFolder
+from engine.spec import canonical_json
+
+DONE, WRONG, STOPPED = 0, 2, 130
+UNREAD = 141
+"""128 + SIGPIPE, as a shell would report it."""
+EXIT_CODES = "exit codes: 0 done, 2 the request is wrong, 3 it failed while running, 130 stopped"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no Chinese is no reason to fail
+    options = _parser().parse_args(arguments)
+    try:
+        return _verb(options)
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:  # whoever read our output has had enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m engine",
+        description="Check, plan and run training jobs.",
+        epilog=EXIT_CODES,
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    _add_verb(verbs, "check", "say everything that is wrong with a request, and what would fit")
+    _add_verb(verbs, "plan", "show every decision about a request, with reasons and commands")
+    run = _add_verb(verbs, "run", "check, plan and run a request; running it again takes up where it was left")
+    run.add_argument("--run-dir", required=True, type=Path, metavar="DIR", help="folder of the run; made if missing")
+    return parser
+
+
+def _add_verb(verbs: Any, name: str, purpose: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.", epilog=EXIT_CODES
+    )
+    parser.add_argument("spec", metavar="SPEC.json", help="the request, as JSON; - reads standard input")
+    parser.add_argument(
+        "--catalog", type=Path, default=TABLES, metavar="DIR", help="folder with the resource tables (default: our own)"
+    )
+    if name != "run":
+        parser.add_argument(
+            "--no-files", action="store_true", help="do not look at dataset and weights (they are on another machine)"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--language", choices=LANGUAGES, default=known(_locale()), help="of messages (default: the terminal's)"
+    )
+    return parser
+
+
+def _locale() -> str:
+    return os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or "en"
+
+
+def _verb(options: argparse.Namespace) -> int:
+    try:
+        catalog = load(options.catalog)
+    except (OSError, ValueError) as error:
+        return _say(_refusal("catalog.unreadable", error=str(error)), options)
+    data = _read(options.spec)
+    if isinstance(data, Problem):
+        return _say(_refusal_of(data), options)
+    verdict = check(data, catalog, files=options.verb == "run" or not options.no_files)
+    if options.verb == "check" or verdict.spec is None or not verdict.fits:
+        return _say(verdict, options)
+    try:
+        made = plan(verdict.spec, catalog)
+    except Unplannable as refusal:
+        return _say(verdict.model_copy(update={"problems": refusal.problems}), options)
+    if options.verb == "run" and verdict.problems:
+        _say(verdict, options)
+    return _run(verdict, made, options) if options.verb == "run" else _show(made, options)
+
+
+def _read(name: str) -> Any:
+    """The JSON value of a file or of standard input; a Problem if there is none."""
+    try:
+        raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return json.loads(raw.decode("utf-8-sig"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return Problem(code="spec.unreadable", field="", parameters={"path": name, "error": reason})
+    except json.JSONDecodeError as error:
+        parameters = {"line": error.lineno, "column": error.colno, "error": error.msg}
+        return Problem(code="spec.not_json", field="", parameters=parameters)
+    except (ValueError, RecursionError) as error:  # not UTF-8; a number of thousands of digits; nested too deep
+        return Problem(code="spec.unreadable", field="", parameters={"path": name, "error": str(error)[:200]})
+
+
+def _refusal(code: str, **parameters: str) -> Verdict:
+    return _refusal_of(Problem(code=code, field="", fault="site", parameters={**parameters}))
+
+
+def _refusal_of(problem: Problem) -> Verdict:
+    return Verdict(spec=None, problems=(problem,), devices=DeviceNeed(table=None, unsupported=False))
+
+
+def _say(verdict: Verdict, options: argparse.Namespace) -> int:
+    """Print a verdict: to standard output as the answer of `check`, else as a refusal to standard error."""
+    if getattr(options, "json", False):
+        print(json.dumps(verdict.to_json(options.language), ensure_ascii=False, indent=2))
+    else:
+        print(verdict_text(verdict, options.language), file=sys.stdout if options.verb == "check" else sys.stderr)
+    return DONE if verdict.fits else WRONG
+
+
+def _show(made: Plan, options: argparse.Namespace) -> int:
+    print(canonical_json(made) if options.json else plan_text(made, options.language) + "\n", end="")
+    return DONE
+
+
+def _run(verdict: Verdict, made: Plan, options: argparse.Namespace) -> int:
+    from engine.runner import AlreadyRunning, FolderInUse, prepare, run_in_terminal
+
+    assert verdict.spec is not None
+    folder = RunFolder(options.run_dir)
+    try:
+        prepare(folder, verdict.spec, made)
+        return run_in_terminal(folder, language=options.language)
+    except (FolderInUse, AlreadyRunning, OSError) as error:
+        return _say(_refusal("run_dir.unusable", path=str(folder.path), error=str(error)), options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
