@@ -5,7 +5,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from webui.views import history, site
+from webui.views import assets, history, new_job, site
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="job-list"), name="home"),
@@ -13,9 +13,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("logout/", LogoutView.as_view(), name="logout"),
     path("i18n/", include("django.conf.urls.i18n")),
     path("jobs/", history.job_list, name="job-list"),
-    path("jobs/new/", RedirectView.as_view(pattern_name="job-list"), name="job-new"),
+    path("jobs/new/", new_job.JobNew.as_view(), name="job-new"),
+    path("jobs/check/", new_job.job_check, name="job-check"),
     path("jobs/<int:job_id>/row/", history.job_row, name="job-row"),
-    path("datasets/", RedirectView.as_view(pattern_name="job-list"), name="dataset-list"),
+    path("", include("webui.views.job_urls")),
+    path("datasets/", assets.dataset_list, name="dataset-list"),
     path("engine-banner/", site.engine_banner, name="engine-banner"),
     path("healthz", site.healthz, name="healthz"),
     path("metrics", site.metrics, name="metrics"),

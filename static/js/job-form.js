@@ -1,0 +1,112 @@
+// The new-job form: puts the check's findings under their fields, fills in proposed settings, and lets a
+// registered dataset or model folder choose its format or model.
+(() => {
+  const form = document.getElementById("job-form");
+  const panel = document.getElementById("verdict");
+  const touched = new Set();
+  if (!form) return;
+
+  const control = (path) => form.elements.namedItem(path);
+  const wrapper = (path) => form.querySelector(`[data-field="${CSS.escape(path)}"]`);
+
+  // A fresh form is not shouted at: a finding appears under its field once the field was used.
+  function show(path, findings) {
+    const input = control(path);
+    const place = document.getElementById(`problem_${path}`);
+    if (!input || !place) return;
+    place.replaceChildren(...findings.map((finding) => {
+      const line = document.createElement("p");
+      line.className = `field-problem ${finding.dataset.severity}`;
+      line.textContent = [".finding-message", ".finding-remedy"].map((part) => finding.querySelector(part).textContent.trim()).join(" ");
+      return line;
+    }));
+    const hint = document.getElementById(`hint_${path}`) ? `hint_${path}` : "";
+    const described = [hint, findings.length ? place.id : ""].filter(Boolean).join(" ");
+    described ? input.setAttribute("aria-describedby", described) : input.removeAttribute("aria-describedby");
+    const wrong = findings.some((finding) => finding.dataset.severity === "error");
+    wrong ? input.setAttribute("aria-invalid", "true") : input.removeAttribute("aria-invalid");
+  }
+
+  function place() {
+    const byField = new Map();
+    for (const finding of panel.querySelectorAll(".finding")) {
+      const path = finding.dataset.field;
+      if (path) byField.set(path, [...(byField.get(path) ?? []), finding]);
+    }
+    for (const field of form.querySelectorAll("[data-field]")) {
+      const path = field.dataset.field;
+      show(path, touched.has(path) ? (byField.get(path) ?? []) : []);
+    }
+  }
+
+  function open(path) {
+    const fold = wrapper(path)?.closest("details");
+    if (fold) fold.open = true;
+  }
+
+  function fill(path, value) {
+    const input = control(path);
+    if (!input) return;
+    if (input.type === "checkbox") input.checked = value === true || value === "on" || value === "true";
+    else input.value = value === null ? "" : String(value);
+    touched.add(path);
+    open(path);
+    input.classList.remove("just-filled");
+    void input.offsetWidth; // restart the animation
+    input.classList.add("just-filled");
+  }
+
+  function followSuggestion(input) {
+    if (!input.list) return;
+    const chosen = [...input.list.options].find((option) => option.value === input.value && option.dataset.path);
+    if (chosen && control(chosen.dataset.path).value !== chosen.dataset.value) fill(chosen.dataset.path, chosen.dataset.value);
+  }
+
+  function foldLora() {
+    const fold = form.querySelector('[data-section="lora"]');
+    fold.hidden = control("train.strategy").value !== "lora";
+    if (!fold.hidden) fold.open = true;
+  }
+
+  form.addEventListener("input", (event) => {
+    touched.add(event.target.name);
+    followSuggestion(event.target);
+    if (event.target.name === "train.strategy") foldLora();
+  });
+
+  panel.addEventListener("click", (event) => {
+    const button = event.target.closest("button.apply");
+    const link = event.target.closest('a[href^="#"]');
+    if (button) {
+      event.preventDefault();
+      const sets = Object.entries(JSON.parse(button.value));
+      for (const [path, value] of sets) fill(path, value);
+      foldLora();
+      form.dispatchEvent(new Event("change", { bubbles: true }));
+      control(sets[0][0])?.focus();
+    } else if (link) {
+      const input = document.getElementById(link.getAttribute("href").slice(1));
+      if (!input) return;
+      event.preventDefault();
+      open(input.name);
+      input.focus();
+    }
+  });
+
+  document.addEventListener("htmx:after:swap", (event) => {
+    if (panel.contains(event.target) || event.target === panel) place();
+  });
+
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.id === "submit") event.submitter.setAttribute("aria-disabled", "true");
+  });
+
+  foldLora();
+  if (form.dataset.firstProblem) {
+    // Refused: everything counts as used, and the person starts at the first problem.
+    for (const field of form.querySelectorAll("[data-field]")) touched.add(field.dataset.field);
+    const first = document.getElementById(form.dataset.firstProblem);
+    open(first.name);
+    first.focus();
+  }
+})();

@@ -1,0 +1,66 @@
+"""What the form of a job offers to a person: models, hardware, their teams' data and weights, and a sensible start."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+
+from engine.catalog import Catalog
+from jobs.models import Dataset, Node, Team, Weights
+from webui.forms import Offers, Suggestion
+
+HARDWARE_NAMES = {"snt9b": "Snt9B", "snt9b23": "Snt9B23", "cuda": "CUDA", "cpu": "CPU"}
+USUAL_LENGTHS = (512, 1024, 2048)
+
+
+def offers(user: User, catalog: Catalog) -> Offers:
+    teams = Team.objects.of(user)
+    datasets = Dataset.objects.filter(team__in=teams)
+    weights = Weights.objects.filter(team__in=teams)
+    lengths = sorted({*USUAL_LENGTHS, *(row.seq_length for row in catalog.min_devices.values())})
+    return Offers(
+        models=model_choices(catalog),
+        hardware=[(name, HARDWARE_NAMES.get(name, name)) for name in catalog.hardware],
+        suggestions={
+            "datasets": [Suggestion(row.path, row.name, {"train.dataset.format": row.format}) for row in datasets],
+            "weights": [Suggestion(row.path, row.name, {"model": row.model}) for row in weights],
+            "lengths": [Suggestion(str(length), "") for length in lengths],
+        },
+    )
+
+
+def model_choices(catalog: Catalog) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Models in groups, by family and size."""
+    rows = sorted(catalog.models.values(), key=lambda row: (row.family.lower(), row.total_params or 0, row.name))
+    return [
+        (family, [(row.name, row.name) for row in group]) for family, group in groupby(rows, key=lambda row: row.family)
+    ]
+
+
+def first_inputs(offered: Offers, catalog: Catalog) -> dict[str, str]:
+    """What a new form holds: this site's machine and the person's own first dataset and weights."""
+    node = Node.objects.order_by("-last_seen").first()
+    inputs = {
+        "framework": "native",
+        "hardware": node.hardware if node and node.hardware in catalog.hardware else "cpu",
+        "devices": "1",
+        "train.dataset.format": "alpaca",
+        "train.stage": "sft",
+        "train.strategy": "full",
+        "train.seq_length": "512",
+        "train.epochs": "1",
+        "train.learning_rate": "1e-5",
+        "train.resume.auto_recovery": "on",
+    }
+    for path, name in (("train.dataset.path", "datasets"), ("model_path", "weights")):
+        if offered.suggestions[name]:
+            first = offered.suggestions[name][0]
+            inputs |= {path: first.value, **first.sets}
+    return inputs
+
+
+def copy_name(name: str) -> str:
+    """Name of a job made from another."""
+    return _("%(name)s, again") % {"name": name}
