@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pydantic import BaseModel, ValidationError
+
 from engine.plan import Plan
 from engine.run_folder import RunFolder, write_atomic
 from engine.spec import JobSpec, canonical_json
@@ -15,13 +17,20 @@ class FolderInUse(Exception):
 
 def prepare(folder: RunFolder, spec: JobSpec, plan: Plan) -> None:
     """Write spec.json (relative paths made absolute) and plan.json. Doing it again with the same values is harmless."""
-    texts = {folder.spec: canonical_json(with_absolute_paths(spec)), folder.plan: canonical_json(plan)}
-    for path, text in texts.items():
-        if path.exists() and path.read_text(encoding="utf-8") != text:
-            raise FolderInUse(f"{folder.path} holds another run: its {path.name} differs")
     folder.create()
-    for path, text in texts.items():
-        write_atomic(path, text)
+    for path, value in ((folder.spec, with_absolute_paths(spec)), (folder.plan, plan)):
+        if not path.exists():
+            write_atomic(path, canonical_json(value))
+        elif not _holds(path, value):
+            raise FolderInUse(f"{folder.path} holds another run: its {path.name} differs")
+
+
+def _holds(path: Path, value: BaseModel) -> bool:
+    """Compared as values: another release may spell the same one differently."""
+    try:
+        return type(value).model_validate_json(path.read_bytes()) == value
+    except ValidationError:
+        return False
 
 
 def with_absolute_paths(spec: JobSpec) -> JobSpec:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from engine.runner.journal import Journal
 from engine.runner.judging import finding, not_started
 from engine.runner.launching import CannotStart, emitted_path, filled, returncode_path, start
 from engine.runner.locks import has_processes
-from engine.runner.processes import Leader, members, send
+from engine.runner.processes import Members, Process
 from engine.runner.result import EndState
 from engine.runner.signals import stop_now_requested, stop_requested
 from engine.runner.watching import Watch
@@ -27,6 +28,7 @@ SCAN_SECONDS = 0.2
 """Between two searches of /proc, which cost more than a beat."""
 SETTLE_SECONDS = 5.0
 """How long processes may outlive the command that ended by itself."""
+FULL_DISK_SECONDS = 1.0
 KILL_SECONDS = 10.0
 """How long to insist on KILL before admitting that processes are left over."""
 STOPPING = "stopping: the processes are asked to end, and killed when the grace time is over"
@@ -59,14 +61,14 @@ class StageRun:
         self._folder = context.folder
         self._stage = stage
         self._index = 0
-        self._leader: Leader | None = None
+        self._members = Members(context.folder)
         self._process: subprocess.Popen[bytes] | None = None
         self._kill_at: float | None = None
 
     def run(self) -> Outcome:
         """Start or adopt; return when no process is left."""
         self._adopt()
-        if self._leader is None and stop_requested(self._folder):
+        if self._members.leader is None and stop_requested(self._folder):
             return Outcome("stopped", self._stage.name)
         try:
             self._run_commands()
@@ -76,7 +78,7 @@ class StageRun:
         return self._conclude(returncode, finding(self._folder, self._stage, returncode))
 
     def _run_commands(self) -> None:
-        if self._leader is None:
+        if self._members.leader is None:
             self._kill_rest()  # of a start that got no further than its shell
             self._start(0)
         self._follow()
@@ -92,7 +94,7 @@ class StageRun:
             if not has_processes(self._folder) or time.monotonic() > deadline:
                 return
             time.sleep(BEAT_SECONDS)  # its wrapper is about to write it
-        self._leader = Leader(record["pid"], record["start_time"])
+        self._members.leader = Process(record["pid"], record["start_time"])
         self._index = record["command"]
         self._tell_started(record["pid"])
 
@@ -111,7 +113,7 @@ class StageRun:
         end_half_line(emitted_path(folder, stage.name))
         self._index = index
         self._process = start(folder, stage.name, stage.commands[index], index)
-        self._leader = Leader.of(self._process.pid)
+        self._members.leader = Process.of(self._process.pid)
         self._tell_started(self._process.pid)
 
     def _tell_started(self, pid: int) -> None:
@@ -132,15 +134,16 @@ class StageRun:
         try:
             fold(self._context.journal, self._stage.name, emitted_path(self._folder, self._stage.name))
         except OSError as error:  # the disk is full: what was emitted waits in its own file
-            print(f"cannot fold: {error}", flush=True)
+            print(f"cannot fold: {error}", file=sys.stderr, flush=True)
+            seconds = max(seconds, FULL_DISK_SECONDS)
         self._context.watch.look()
         if self._process is not None:
             self._process.poll()
         time.sleep(seconds)
 
     def _has_ended(self) -> bool:
-        assert self._leader is not None
-        return self._returncode() is not None or not self._leader.lives()
+        leader = self._members.leader
+        return self._returncode() is not None or leader is None or not leader.lives()
 
     def _returncode(self) -> int | None:
         try:
@@ -153,9 +156,9 @@ class StageRun:
         if self._kill_at is None:
             self._context.journal.add_once("log", self._stage.name, text=STOPPING)
             self._kill_at = time.monotonic() + self._context.grace_seconds
-            send(self._folder, self._leader, signal.SIGTERM)
+            self._members.send(signal.SIGTERM)
         if time.monotonic() >= self._kill_at or stop_now_requested(self._folder):
-            send(self._folder, self._leader, signal.SIGKILL)
+            self._members.send(signal.SIGKILL)
 
     def _is_stopping(self) -> bool:
         """Whether the processes were asked to end before they ended by themselves."""
@@ -164,14 +167,14 @@ class StageRun:
     def _settle(self) -> None:
         """Let the last processes end by themselves, for a while."""
         deadline = self._kill_at or time.monotonic() + SETTLE_SECONDS
-        while members(self._folder, self._leader) and time.monotonic() < deadline:
+        while self._members.living() and time.monotonic() < deadline:
             if stop_now_requested(self._folder):
                 return
             self._beat(SCAN_SECONDS)
 
     def _kill_rest(self) -> None:
         deadline = time.monotonic() + KILL_SECONDS
-        while send(self._folder, self._leader, signal.SIGKILL) and time.monotonic() < deadline:
+        while self._members.send(signal.SIGKILL) and time.monotonic() < deadline:
             self._context.journal.add_once("log", self._stage.name, text=SWEPT)
             self._beat()
 
@@ -191,4 +194,4 @@ class StageRun:
         return Outcome(state, name, returncode, self._leftover())
 
     def _leftover(self) -> int:
-        return max(len(members(self._folder, self._leader)), int(has_processes(self._folder)))
+        return max(len(self._members.living()), int(has_processes(self._folder)))

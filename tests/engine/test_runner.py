@@ -10,6 +10,7 @@ import pytest
 from engine.plan import Command, Stage
 from engine.run_folder import RunFolder, read_json
 from engine.runner import AlreadyRunning, FolderInUse, Result, is_alive, prepare, run
+from engine.spec import JobSpec
 from tests.made_runs import (
     SPEC,
     SUCCEED,
@@ -189,9 +190,9 @@ def test_preparing_makes_paths_absolute(tmp_path: Path, monkeypatch: pytest.Monk
     train = SPEC.train.model_copy(update={"dataset": dataset})
     folder = RunFolder("1")
     prepare(folder, SPEC.model_copy(update={"model_path": "model", "train": train}), plan_of(stage("train", "pass")))
-    spec = read_json(folder.spec)
-    assert spec["model_path"] == str(tmp_path / "model")
-    assert spec["train"]["dataset"]["path"] == str(tmp_path / "rows.json")
+    spec = JobSpec.model_validate(read_json(folder.spec))
+    assert spec.model_path == str(tmp_path / "model")
+    assert spec.train.dataset.path == str(tmp_path / "rows.json")
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:

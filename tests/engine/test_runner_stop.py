@@ -34,6 +34,8 @@ if os.fork() == 0:            # keeps the lock, leaves the session
     os._exit(0)
 sleeper = subprocess.Popen(["sleep", "1000"], start_new_session=True)   # keeps only the environment
 emptied = subprocess.Popen(["sleep", "1000"], env={})                   # keeps only the session
+gone = subprocess.Popen(["sh", "-c", "trap : TERM; while :; do sleep 0.1; done"], env={}, start_new_session=True)
+print("pid", gone.pid)                                                  # keeps only its parent
 print("pid", sleeper.pid)
 print("pid", emptied.pid)
 print("pid", os.getpid())
@@ -80,7 +82,7 @@ def test_a_stop_lets_the_training_save_its_checkpoint(tmp_path: Path) -> None:
 def test_nobody_is_left_of_processes_that_ignore_term_and_hide(tmp_path: Path) -> None:
     folder = made_run(tmp_path / "1", stage("train", STUBBORN))
     with running(folder, grace_seconds=0.3) as runner:
-        wait_until(lambda: log_of(folder).count("pid") == 4)
+        wait_until(lambda: log_of(folder).count("pid") == 5)
         pids = [int(line.split()[1]) for line in log_of(folder).splitlines()]
         assert all(lives(pid) for pid in pids)
         request_stop(folder)
@@ -94,7 +96,7 @@ def test_nobody_is_left_of_processes_that_ignore_term_and_hide(tmp_path: Path) -
 def test_a_second_wish_to_stop_does_not_wait_for_the_grace_time(tmp_path: Path) -> None:
     folder = made_run(tmp_path / "1", stage("train", STUBBORN))
     with running(folder, grace_seconds=3600) as runner:
-        wait_until(lambda: log_of(folder).count("pid") == 4)
+        wait_until(lambda: log_of(folder).count("pid") == 5)
         request_stop(folder)
         wait_until(lambda: facts(folder, "log"))
         request_stop(folder, now=True)
