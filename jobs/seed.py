@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from django.db import transaction
+from simple_history.utils import bulk_create_with_history
 
 from engine.catalog import Catalog
 from jobs.catalog import as_values
@@ -42,10 +44,20 @@ def load_tables(catalog: Catalog, *, overwrite: bool = False, dry_run: bool = Fa
     with transaction.atomic():
         found = list(_changes(catalog, overwrite))
         if not dry_run:
-            for change in found:
-                if change.action != "keep":
-                    change.row.save()
+            _write(found)
     return found
+
+
+def _write(changes: Iterable[Change]) -> None:
+    """With a history row for each, by which `jobs.catalog` notices."""
+    added: dict[type[Sourced], list[Sourced]] = defaultdict(list)
+    for change in changes:
+        if change.action == "add":
+            added[type(change.row)].append(change.row)
+        elif change.action == "change":
+            change.row.save()
+    for model, rows in added.items():
+        bulk_create_with_history(rows, model)
 
 
 def _changes(catalog: Catalog, overwrite: bool) -> Iterator[Change]:

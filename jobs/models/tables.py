@@ -57,6 +57,9 @@ class TrainableModel(Sourced):
     multimodal = models.BooleanField(_("multimodal"), default=False)
     frameworks = models.JSONField(_("frameworks"), default=list, help_text=_('A list of names, such as ["native"].'))
     status = models.CharField(_("status"), max_length=200, blank=True)
+    architecture = models.CharField(
+        _("architecture"), max_length=120, blank=True, help_text=_("Class name in the config.json of its weights.")
+    )
     max_position_embeddings = models.PositiveIntegerField(_("longest sequence"), null=True, blank=True)
     num_attention_heads = models.PositiveIntegerField(_("attention heads"), null=True, blank=True)
     num_key_value_heads = models.PositiveIntegerField(_("key-value heads"), null=True, blank=True)

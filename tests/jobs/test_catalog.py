@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import csv
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import DjangoAssertNumQueries
+
+from engine.catalog import TABLES, load
+from jobs.catalog import current
+from jobs.models import Hardware, MinDevices, TrainableModel
+from jobs.seed import load_tables
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A release's tables, to be changed."""
+    return Path(shutil.copytree(TABLES, tmp_path / "tables"))
+
+
+def change(folder: Path, table: str, row: int, **cells: str) -> None:
+    path = folder / f"{table}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows[row] |= cells
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def loaded(*arguments: str) -> str:
+    out = StringIO()
+    call_command("load_tables", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_database_gives_the_same_catalog_as_the_files() -> None:
+    load_tables(load())
+    assert current() == load()
+
+
+def test_loading_again_changes_nothing() -> None:
+    first = loaded()
+    assert "0 changed, 0 kept as edited" in first
+    assert loaded() == "0 rows added, 0 changed, 0 kept as edited\n"
+    assert MinDevices.history.count() == MinDevices.objects.count()  # type: ignore[attr-defined]
+
+
+def test_a_dry_run_shows_the_change_and_makes_none(folder: Path) -> None:
+    load_tables(load())
+    change(folder, "hardware", 0, memory_gib="32")
+    out = loaded("--folder", str(folder), "--dry-run")
+    assert "change hardware snt9b memory_gib: 64.0 → 32" in out
+    assert Hardware.objects.get(name="snt9b").memory_gib == 64
+
+
+def test_a_changed_release_changes_the_row(folder: Path) -> None:
+    load_tables(load())
+    change(folder, "hardware", 0, memory_gib="32")
+    loaded("--folder", str(folder))
+    assert Hardware.objects.get(name="snt9b").memory_gib == 32
+
+
+def test_an_edited_row_is_kept_and_shown_unless_overwriting_is_asked_for(folder: Path) -> None:
+    load_tables(load())
+    row = Hardware.objects.get(name="snt9b")
+    row.memory_gib = 48
+    row.save_edited()
+    assert "keep hardware snt9b (edited here; kept) memory_gib: 48.0 → 64" in loaded()
+    row.refresh_from_db()
+    assert row.memory_gib == 48
+    loaded("--overwrite")
+    row.refresh_from_db()
+    assert (row.memory_gib, row.edited) == (64, False)
+
+
+def test_a_number_that_is_none_is_refused_with_its_place(folder: Path) -> None:
+    change(folder, "min_cards", 2, cards="many")
+    with pytest.raises(CommandError, match=r"min_cards\.csv:4.*'many'"):
+        loaded("--folder", str(folder))
+    assert Hardware.objects.count() == 0
+
+
+def test_an_edit_changes_the_next_check(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    load_tables(load())
+    before = current()
+    with django_assert_num_queries(3):
+        assert current() is before
+    row = MinDevices.objects.filter(devices__isnull=False)[0]
+    row.devices = 99
+    row.save_edited()
+    key = (row.model, row.strategy, row.seq_length, row.framework, row.hardware)
+    assert current().min_devices[key].devices == 99
+    TrainableModel.objects.get(name="llama2-7b").delete()
+    assert "llama2-7b" not in current().models

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.utils import timezone
+
+from engine.planner import plan
+from engine.problem_texts import message
+from engine.problems import LANGUAGES
+from engine.spec import JobSpec, canonical_json
+from jobs.attempts import StillRunning, run_again
+from jobs.catalog import current
+from jobs.models import AuditEvent, Job, Run, Team
+from jobs.states import RunState
+from jobs.submit import Refused, preview, submit
+from tests.jobs.rows import node, user_of
+
+pytestmark = pytest.mark.django_db
+
+
+def refusal(spec: dict[str, Any], team: Team, user: User) -> list[tuple[str, str]]:
+    """(code, field) of the errors."""
+    with pytest.raises(Refused) as caught:
+        submit(spec, team=team, user=user)
+    assert Job.objects.count() == 0
+    return [(problem.code, problem.field) for problem in caught.value.verdict.problems if problem.severity == "error"]
+
+
+def findings(spec: dict[str, Any]) -> dict[str, str]:
+    """Code → severity."""
+    return {problem.code: problem.severity for problem in preview(spec)[0].problems}
+
+
+def test_a_good_request_becomes_a_job_with_a_queued_run(
+    spec: dict[str, Any], team: Team, alice: User, data_dir: Path
+) -> None:
+    node()
+    job = submit(spec, team=team, user=alice)
+    run = job.runs.get()
+    assert (run.number, run.state) == (1, RunState.QUEUED)
+    assert [stage.name for stage in run.stages.all()] == ["preprocess", "train", "export"]
+    assert job.job_spec.train.dataset.path == str(data_dir / "datasets/three.json")
+    assert (job.name, job.model, job.owner, job.team) == ("first try", "smollm2-135m", alice, team)
+    assert AuditEvent.objects.get(job=job).action == "job.submit"
+
+
+def test_the_stored_plan_is_the_planners_own_byte_for_byte(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node()
+    job = submit(spec, team=team, user=alice)
+    assert canonical_json(job.job_plan) == canonical_json(plan(JobSpec.model_validate(spec), current()))
+
+
+def test_every_mistake_is_named_at_once_and_nothing_is_queued(
+    spec: dict[str, Any], team: Team, alice: User, data_dir: Path
+) -> None:
+    node()
+    spec["devices"] = 0
+    spec["hardware"] = "abacus"
+    spec["train"]["dataset"]["path"] = "datasets/nowhere.json"
+    spec["model_path"] = "/etc"
+    fields = {field for _, field in refusal(spec, team, alice)}
+    assert {"devices", "hardware", "train.dataset.path", "model_path"} <= fields
+
+
+def test_a_path_cannot_climb_out_of_the_data_folder(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node()
+    spec["train"]["dataset"]["path"] = "datasets/../../../etc/passwd"
+    assert "train.dataset.path" in {field for _, field in refusal(spec, team, alice)}
+
+
+def test_a_stranger_cannot_submit_for_a_team(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node()
+    stranger = user_of(Team.objects.create(name="beta"), "charlie")
+    with pytest.raises(PermissionDenied):
+        submit(spec, team=team, user=stranger)
+
+
+def test_a_framework_that_no_node_has_is_refused(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node(frameworks={"llama-factory": "0.9"})
+    assert ("framework.nowhere", "framework") in refusal(spec, team, alice)
+
+
+def test_a_framework_that_is_being_installed_is_a_warning(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node(frameworks={"native": "installing"})
+    assert findings(spec)["framework.installing"] == "warning"
+    assert submit(spec, team=team, user=alice).runs.count() == 1
+
+
+def test_more_devices_than_the_largest_node_has_are_refused(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node("one", devices=2)
+    node("two", devices=3)
+    spec["devices"] = 4
+    assert ("devices.not_here", "devices") in refusal(spec, team, alice)
+    [problem] = [problem for problem in preview(spec)[0].problems if problem.code == "devices.not_here"]
+    assert problem.nearest == {"devices": 3}
+    assert problem.fault == "site"
+
+
+def test_hardware_that_no_node_has_is_refused(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node(hardware="cuda")
+    assert ("hardware.not_here", "hardware") in refusal(spec, team, alice)
+
+
+def test_what_the_tables_refuse_is_not_said_twice(spec: dict[str, Any], team: Team, alice: User) -> None:
+    node()
+    spec["hardware"] = "abacus"
+    assert [code for code, field in refusal(spec, team, alice) if field == "hardware"] == ["hardware.unknown"]
+
+
+def test_a_site_without_nodes_takes_jobs_with_a_warning(spec: dict[str, Any], team: Team, alice: User) -> None:
+    assert findings(spec)["node.none"] == "warning"
+    assert submit(spec, team=team, user=alice)
+
+
+def test_a_node_that_is_silent_for_the_moment_still_counts(spec: dict[str, Any]) -> None:
+    node(last_seen=timezone.now() - timedelta(hours=1))
+    assert "framework.nowhere" not in findings(spec)
+
+
+@pytest.mark.parametrize("data", [{}, {"train": 3, "devices": "many", "hardware": None, "framework": ["x"]}])
+def test_a_request_of_any_shape_gets_an_answer(data: dict[str, Any], spec: dict[str, Any]) -> None:
+    node()
+    verdict, decided = preview(data)
+    assert not verdict.fits
+    assert decided is None
+
+
+def test_every_finding_of_the_site_has_a_text_in_each_language() -> None:
+    for data in ({"hardware": "x", "framework": "y"}, {"hardware": "cpu", "framework": "native", "devices": 99}):
+        node(f"n{len(data)}", frameworks={"native": "installing"})
+        for problem in preview(data)[0].problems:
+            assert all(message(problem, language) != problem.code for language in LANGUAGES)
+
+
+def test_running_again_makes_a_new_attempt_once_the_last_has_ended(
+    spec: dict[str, Any], team: Team, alice: User
+) -> None:
+    job = submit(spec, team=team, user=alice)
+    with pytest.raises(StillRunning):
+        run_again(job, alice)
+    job.runs.get().advance(RunState.QUEUED, RunState.CANCELLED)
+    run = run_again(job, alice)
+    assert (run.number, run.state, run.stages.count()) == (2, RunState.QUEUED, 3)
+    assert Run.objects.filter(job=job).count() == 2
+
+
+def test_a_job_is_queued_although_redis_is_away(
+    spec: dict[str, Any], team: Team, alice: User, django_capture_on_commit_callbacks: Any, settings: Any
+) -> None:
+    from jobs.celery import app
+
+    app.conf.broker_url = "redis+socket:///nowhere/redis.sock?virtual_host=0"
+    with django_capture_on_commit_callbacks(execute=True):
+        job = submit(spec, team=team, user=alice)
+    assert job.runs.get().state == RunState.QUEUED
