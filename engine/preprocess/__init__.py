@@ -1,0 +1,1 @@
+"""Stage `preprocess`: rows of a dataset become tokens on disk."""

@@ -1,0 +1,52 @@
+"""`data/report.json`: what became of every row, so that nothing is dropped unsaid."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.preprocess.store import Row, trained_tokens
+
+EXAMPLES = 5
+
+
+@dataclass
+class Report:
+    """Counts of rows, and the lines of the first few that were dropped for each reason."""
+
+    read: int = 0
+    kept: int = 0
+    shortened: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    lines: dict[str, list[int]] = field(default_factory=dict)
+
+    def drop(self, reason: str, line: int) -> None:
+        self.dropped[reason] += 1
+        lines = self.lines.setdefault(reason, [])
+        if len(lines) < EXAMPLES:
+            lines.append(line)
+
+    def to_json(self, rows: list[Row], seq_length: int) -> dict[str, Any]:
+        lengths = [len(ids) for ids, _ in rows]
+        return {
+            "rows_read": self.read,
+            "rows_kept": self.kept,
+            "rows_shortened": self.shortened,
+            "rows_dropped": [
+                {"reason": reason, "rows": count, "first_lines": self.lines[reason]}
+                for reason, count in sorted(self.dropped.items())
+            ],
+            "samples": len(rows),
+            "seq_length": seq_length,
+            "tokens": sum(lengths),
+            "trained_tokens": sum(trained_tokens(labels) for _, labels in rows),
+            "longest_sample": max(lengths, default=0),
+        }
+
+    def sentence(self) -> str:
+        dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(self.dropped.items()))
+        return (
+            f"rows read: {self.read}, kept: {self.kept}, of them shortened: {self.shortened}, "
+            f"dropped: {self.dropped.total()}{f' ({dropped})' if dropped else ''}"
+        )

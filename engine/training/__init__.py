@@ -1,0 +1,1 @@
+"""Stage `train` of the native framework: one process, or several data-parallel ones under torchrun."""

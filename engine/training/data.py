@@ -1,0 +1,75 @@
+"""Which samples make up an iteration, and how a micro-batch is laid out.
+
+The order depends on the seed alone: global batch k holds the same samples whatever the number of
+replicas, so that a run on two processes and a run on one do the same arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from engine.preprocess.store import IGNORED, TokenStore
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a global batch is cut: accumulation steps x replicas x micro-batch."""
+
+    micro_batch_size: int
+    accumulation_steps: int
+    replicas: int
+
+    @property
+    def global_batch_size(self) -> int:
+        return self.micro_batch_size * self.accumulation_steps * self.replicas
+
+
+class Order:
+    """An endless stream of sample numbers: epoch after epoch, each shuffled by (seed, epoch)."""
+
+    def __init__(self, samples: int, seed: int) -> None:
+        self._samples, self._seed = samples, seed
+        self._epoch, self._shuffled = -1, np.empty(0, np.int64)
+
+    def batch(self, iteration: int, size: int) -> NDArray[np.int64]:
+        """Sample numbers of global batch `iteration` (from 0): [size]."""
+        places = np.arange(iteration * size, (iteration + 1) * size)
+        return np.array([self._at(int(place)) for place in places], dtype=np.int64)
+
+    def _at(self, place: int) -> int:
+        epoch, index = divmod(place, self._samples)
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._shuffled = np.random.default_rng([self._seed, epoch]).permutation(self._samples)
+        return int(self._shuffled[index])
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """input_ids and labels: int64 [micro_batch_size, longest row], padded at the end."""
+
+    input_ids: torch.Tensor
+    labels: torch.Tensor
+
+
+def micro_batches(store: TokenStore, chosen: NDArray[np.int64], shape: Shape, rank: int) -> Iterator[MicroBatch]:
+    """The part of a global batch that one replica works through."""
+    cut = chosen.reshape(shape.accumulation_steps, shape.replicas, shape.micro_batch_size)
+    for step in range(shape.accumulation_steps):
+        yield _padded([store.row(int(index)) for index in cut[step, rank]])
+
+
+def _padded(rows: list[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> MicroBatch:
+    """Pad to the longest row only: with causal attention, what stands behind a row cannot change it."""
+    width = max(len(ids) for ids, _ in rows)
+    ids = np.zeros((len(rows), width), np.int64)
+    labels = np.full((len(rows), width), IGNORED, np.int64)
+    for number, (row_ids, row_labels) in enumerate(rows):
+        ids[number, : len(row_ids)] = row_ids
+        labels[number, : len(row_labels)] = row_labels
+    return MicroBatch(torch.from_numpy(ids), torch.from_numpy(labels))
