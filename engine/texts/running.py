@@ -1,18 +1,127 @@
-"""What goes wrong while a job runs: stages, processes, checkpoints, sites."""
+"""What goes wrong while a job runs: stages, processes, checkpoints."""
 
 from engine.texts.entry import Text
 
 TEXTS = {
+    "stage.cannot_start": Text(
+        "The stage {stage} could not be started: {reason}.",
+        "无法启动阶段 {stage}：{reason}。",
+        "Let the administrator see to the installation of the engine on this machine.",
+        "请管理员检查本机上引擎的安装。",
+    ),
+    "stage.killed": Text(
+        "The stage {stage} was killed by the signal {signal}.",
+        "阶段 {stage} 被信号 {signal} 终止。",
+        "SIGKILL most often means that the machine ran out of memory: use a smaller micro-batch, a shorter sequence "
+        "length or fewer processes. The end of the log is in {log}.",
+        "SIGKILL 多半表示机器内存不足：请减小微批、序列长度或进程数。日志末尾见 {log}。",
+    ),
+    "stage.failed": Text(
+        "The stage {stage} ended with the exit code {returncode}.",
+        "阶段 {stage} 以退出码 {returncode} 结束。",
+        "The cause is at the end of the log {log}.",
+        "原因见日志 {log} 的末尾。",
+    ),
+    "stage.output_missing": Text(
+        "The stage {stage} ended without an error, but its output {path} is missing or empty.",
+        "阶段 {stage} 未报错即结束，但其输出 {path} 缺失或为空。",
+        "See whether the disk is full; the log is {log}.",
+        "请检查磁盘是否已满；日志为 {log}。",
+    ),
     "stage.out_of_memory": Text(
         "There was not enough memory: {reason}.",
         "内存不足：{reason}。",
         "Use a smaller micro-batch or a shorter sequence length, or fewer processes on this machine.",
         "请减小微批或序列长度，或减少本机上的进程数。",
     ),
+    "stage.peer_lost": Text(
+        "Process {rank} lost the connection to another process, which has ended.",
+        "进程 {rank} 与另一个已结束的进程失去连接。",
+        "The cause is with the process that ended first.",
+        "原因在最先结束的那个进程。",
+    ),
     "stage.unexpected": Text(
         "The stage broke off with an error that is not foreseen: {reason}.",
         "该阶段因未预料的错误而中断：{reason}。",
         "Show the log to the administrator.",
         "请把日志提供给管理员。",
+    ),
+    "preprocess.unreadable": Text(
+        "The dataset {path} cannot be read: {reason}.",
+        "无法读取数据集 {path}：{reason}。",
+        "See whether the file is still there and may be read.",
+        "请检查文件是否仍在且可读。",
+    ),
+    "preprocess.broken_row": Text(
+        "{path}, line {line}: {why_text}",
+        "{path} 第 {line} 行：{why_text}",
+        "Correct or delete the row; the file has changed since it was checked.",
+        "请改正或删除该行；文件在检查之后有改动。",
+    ),
+    "preprocess.no_samples": Text(
+        "No sample is left of {path}: {report}.",
+        "{path} 中没有剩下任何样本：{report}。",
+        "Use longer or more rows, or a longer sequence length.",
+        "请使用更长或更多的行，或增大序列长度。",
+    ),
+    "preprocess.no_chat_template": Text(
+        "The tokenizer in {path} has no chat template, which fine-tuning on conversations needs.",
+        "{path} 中的分词器没有对话模板，而对话微调需要它。",
+        "Use the folder of the model's chat or instruct version.",
+        "请使用该模型的 chat 或 instruct 版本的目录。",
+    ),
+    "preprocess.no_end_token": Text(
+        "The tokenizer in {path} has no end-of-text token, which separates documents.",
+        "{path} 中的分词器没有用于分隔文档的结束标记。",
+        "Set eos_token in tokenizer_config.json.",
+        "请在 tokenizer_config.json 中设置 eos_token。",
+    ),
+    "weights.no_tokenizer": Text(
+        "The tokenizer in {path} cannot be loaded: {reason}.",
+        "无法加载 {path} 中的分词器：{reason}。",
+        "Copy the tokenizer files of the model into the folder.",
+        "请把该模型的分词器文件复制到该目录。",
+    ),
+    "weights.slow_tokenizer": Text(
+        "The tokenizer in {path} has no fast form, which gives the place of each token in the text.",
+        "{path} 中的分词器没有能给出词元位置的快速版本。",
+        "Convert it to a tokenizer.json.",
+        "请把它转换为 tokenizer.json。",
+    ),
+    "weights.unreadable": Text(
+        "The weights in {path} cannot be loaded: {reason}.",
+        "无法加载 {path} 中的权重：{reason}。",
+        "Download the model again; native takes models that transformers knows without remote code.",
+        "请重新下载该模型；native 只支持 transformers 自带的模型。",
+    ),
+    "lora.no_such_layer": Text(
+        "No linear layer of the model is named {layer}.",
+        "模型中没有名为 {layer} 的线性层。",
+        "Choose among: {known}.",
+        "请从以下选择：{known}。",
+    ),
+    "checkpoint.missing": Text(
+        "There is no complete checkpoint in {path}.",
+        "{path} 中没有完整的检查点。",
+        "Name a folder that holds one, or start anew.",
+        "请指定含有检查点的目录，或重新开始。",
+    ),
+    "checkpoint.unfit": Text(
+        "The checkpoint in {path} does not fit the model: {parameter} is missing or of another shape.",
+        "{path} 中的检查点与模型不符：{parameter} 缺失或形状不同。",
+        "Use the checkpoint with the model and the strategy that it was made with.",
+        "请使用生成该检查点时的模型和策略。",
+    ),
+    "train.wrong_world": Text(
+        "{started} processes were started, but {planned} were planned.",
+        "启动了 {started} 个进程，但计划为 {planned} 个。",
+        "Start the run again; if it happens again, show the log to the administrator.",
+        "请重新运行；如再次发生，请把日志提供给管理员。",
+    ),
+    "train.wrong_batch": Text(
+        "Micro-batch × processes × accumulation is {product}, but the global batch is {global_batch_size}.",
+        "微批 × 进程数 × 累积步数为 {product}，但全局批为 {global_batch_size}。",
+        "Start the run again; if it happens again, show the log to the administrator.",
+        "请重新运行；如再次发生，请把日志提供给管理员。",
     ),
 }
