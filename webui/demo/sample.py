@@ -12,8 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from engine.run_folder import read_json
-from engine.samples import STATION_MASTER
-from engine.spec import JobSpec
+from engine.samples import STATION_MASTER, demo_spec
 from jobs.models import Dataset, Job, Run, Team, Weights
 from jobs.states import ENDED
 from jobs.submit import submit
@@ -70,13 +69,6 @@ def register_weights(choice: str) -> Weights:
     return weights
 
 
-def request(dataset: Dataset, weights: Weights) -> JobSpec:
-    """The demo's request on this site's copies of the sample data."""
-    from engine.samples.demo import demo_spec
-
-    return demo_spec(model=weights.model, model_path=weights.path, dataset_path=dataset.path)
-
-
 def latest_job(name: str) -> Job | None:
     return Job.objects.filter(team__name=TEAM, name=name).order_by("-id").first()
 
@@ -87,12 +79,12 @@ def job_to_follow(dataset: Dataset, weights: Weights, *, again: bool, unless_run
     A job that was submitted by an earlier start is not submitted again, unless `again`; with
     `unless_running`, only a run that has not ended counts as there.
     """
-    spec = request(dataset, weights)
-    job = latest_job(spec.name)
+    asked = demo_spec(dataset.path, weights.path, weights.model)
+    job = latest_job(asked["name"])
     run = None if job is None else job.last_run
     if run is not None and not again and (run.state not in ENDED or not unless_running):
         return run, False
     team, user = team_and_user()
-    new = submit(spec, team=team, user=user).last_run
+    new = submit(asked, team=team, user=user).last_run
     assert new is not None
     return new, True
