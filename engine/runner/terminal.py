@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from engine.events import ELAPSED_MS, LEARNING_RATE, LM_LOSS
+from engine.problem_texts import message, remedy
 from engine.problems import Problem
 from engine.run_folder import RunFolder
 from engine.runner.result import Result
@@ -19,6 +20,8 @@ from engine.runner.signals import stop_on_signals
 EXIT_CODES = {"succeeded": 0, "failed": 3, "stopped": 130}
 TEXTS = {
     "en": {
+        "ended before": "this run has ended before; nothing is done again",
+        "taken over": "taking up a run that was left",
         "started": "{stage}: started (process {pid})",
         "iteration": "{stage}: iteration {iteration}/{total}  loss {loss}  learning rate {rate}  {ms} ms  {left} left",
         "progress": "{stage}: {done}/{total} {unit}  {left} left",
@@ -30,6 +33,8 @@ TEXTS = {
         "stopped": "stopped",
     },
     "zh-hans": {
+        "ended before": "该运行此前已结束，不再重复执行",
+        "taken over": "接管先前中断的运行",
         "started": "{stage}：已启动（进程 {pid}）",
         "iteration": "{stage}：迭代 {iteration}/{total}  损失 {loss}  学习率 {rate}  {ms} 毫秒  剩余 {left}",
         "progress": "{stage}：{done}/{total} {unit}  剩余 {left}",
@@ -52,20 +57,23 @@ def run_in_terminal(folder: RunFolder, *, language: str = "en", grace_seconds: f
     stop_on_signals(folder, (signal.SIGINT, signal.SIGTERM))
     printer = EventPrinter(folder, language, sys.stdout)
     result = run(folder, on_change=printer.on_change, grace_seconds=grace_seconds)
-    printer.on_change(folder.events)
     printer.show_result(result)
     return EXIT_CODES[result.state]
 
 
 class EventPrinter:
-    """Prints each event once, from the file that is the truth."""
+    """Prints each event that is new, once, from the file that is the truth."""
 
     def __init__(self, folder: RunFolder, language: str, out: TextIO) -> None:
         self._folder = folder
         self._language = language
         self._texts = TEXTS[language]
         self._out = out
-        self._offset = 0
+        self._offset = folder.events.stat().st_size if folder.events.exists() else 0
+        if folder.result.exists():
+            self._say("ended before")
+        elif self._offset:
+            self._say("taken over")
         self._left: dict[str, float] = {}
         self._shows: dict[str, Callable[[str, dict[str, Any]], None]] = {
             "started": self._show_started,
@@ -127,8 +135,6 @@ class EventPrinter:
         self._say("checkpoint", stage=stage, iteration=data.get("iteration"), path=data.get("path"))
 
     def _show_problem(self, stage: str, data: dict[str, Any]) -> None:
-        from engine.problem_texts import message, remedy
-
         problem = Problem.model_validate(data["problem"])
         texts = (message(problem, self._language), remedy(problem, self._language))
         print(f"{stage}: {' '.join(texts)}", file=self._out, flush=True)

@@ -20,6 +20,7 @@ class Watch:
         self._folder = folder
         self._on_change = on_change
         self._sizes: dict[str, int] = {}
+        self._complaint = ""
 
     def look(self) -> None:
         """Call the listener for each file that has grown since the last look."""
@@ -39,5 +40,7 @@ class Watch:
         assert self._on_change is not None
         try:
             self._on_change(path)
-        except Exception:  # noqa: BLE001 - an outermost edge: whoever listens, the run goes on
-            traceback.print_exc(limit=5, file=sys.stderr)
+        except Exception as error:  # noqa: BLE001 - an outermost edge: whoever listens, the run goes on
+            if repr(error) != self._complaint:  # the same one comes with every line
+                self._complaint = repr(error)
+                traceback.print_exc(limit=5, file=sys.stderr)

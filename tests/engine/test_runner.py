@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.plan import Command, Stage
+from engine.problem_texts import message, remedy
+from engine.problems import LANGUAGES, Problem
 from engine.run_folder import RunFolder, read_json
 from engine.runner import AlreadyRunning, FolderInUse, Result, is_alive, prepare, run
 from engine.spec import JobSpec
@@ -200,3 +202,14 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
     prepare(folder, SPEC, plan_of(stage("train", "pass")))
     with pytest.raises(FolderInUse):
         prepare(folder, SPEC.model_copy(update={"name": "another"}), plan_of(stage("train", "pass")))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("code", ["sys.exit(1)", "os.kill(os.getpid(), signal.SIGKILL)", "pass"])
+def test_every_finding_has_its_texts_and_all_that_they_name(tmp_path: Path, code: str, language: str) -> None:
+    folder = made_run(tmp_path / "1", stage("train", code, outputs=("output/model",)))
+    run(folder)
+    problem = Problem.model_validate(problem_of(folder))
+    for text in (message(problem, language), remedy(problem, language)):
+        assert text not in ("", problem.code)
+        assert "?" not in text
