@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.plan import Reason
 from engine.problems import LANGUAGES, Problem
-from engine.texts import devices, files, reasons, request, rows, running, shape
+from engine.texts import devices, files, reasons, request, rows, running, shape, site
 from engine.texts.entry import Text
 
 PROBLEMS: dict[str, Text] = {
@@ -20,6 +20,7 @@ PROBLEMS: dict[str, Text] = {
     **devices.TEXTS,
     **files.TEXTS,
     **running.TEXTS,
+    **site.TEXTS,
 }
 REASONS: dict[str, Text] = {**reasons.TEXTS, **rows.TEXTS}
 
@@ -66,5 +67,7 @@ def _reason(code: str, parameters: Mapping[str, Any], language: str) -> str:
 def _filled(template: str, parameters: Mapping[str, Any], language: str) -> str:
     values = _Parameters({key: "-" if value is None else value for key, value in parameters.items()})
     if "why" in values:
-        values["why_text"] = _reason(str(values["why"]), parameters, language)
+        why = values.pop("why")
+        values["why_text"] = _reason(str(why), values, language)
+        values["why"] = why
     return template.format_map(values)
