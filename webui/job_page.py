@@ -1,0 +1,123 @@
+"""What the job page shows, put together from rows and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from engine.events import ELAPSED_MS, GRAD_NORM, LEARNING_RATE, LM_LOSS, TOKENS_PER_SECOND
+from jobs.models import Run
+from jobs.run_files import followed_files
+from jobs.story import samples, story
+from jobs.waiting import waiting_text
+
+NUMBERS: tuple[tuple[str, Promise], ...] = (
+    (LM_LOSS, _("Loss")),
+    (TOKENS_PER_SECOND, _("Tokens per second and device")),
+    (LEARNING_RATE, _("Learning rate")),
+    (GRAD_NORM, _("Gradient norm")),
+)
+CHARTS: tuple[tuple[str, Promise], ...] = (
+    (LM_LOSS, _("Loss")),
+    (ELAPSED_MS, _("Time per iteration (ms)")),
+)
+MORE_CHARTS: tuple[tuple[str, Promise], ...] = (
+    (TOKENS_PER_SECOND, _("Tokens per second and device")),
+    (LEARNING_RATE, _("Learning rate")),
+    (GRAD_NORM, _("Gradient norm")),
+)
+_PLANNED = {
+    "train.micro_batch_size": "batch.micro_batch_size",
+    "train.global_batch_size": "batch.global_batch_size",
+    "train.train_iters": "batch.train_iters",
+    "train.epochs": "batch.epochs",
+    **{
+        f"train.layout.{name}": f"layout.{name}"
+        for name in (
+            "tensor_parallel_size",
+            "pipeline_parallel_size",
+            "context_parallel_size",
+            "expert_parallel_size",
+            "zero_stage",
+            "recompute",
+        )
+    },
+}
+"""What the planner decides when the person leaves it open: path in the spec → path in the plan."""
+
+
+class Setting(NamedTuple):
+    """A line of the configuration; `planned` says that the planner chose the value."""
+
+    name: str
+    value: Any
+    planned: bool
+
+
+def live_context(run: Run) -> dict[str, Any]:
+    """What changes while a run is going on."""
+    told = story(run)
+    return {
+        "job": run.job,
+        "run": run,
+        "story": told,
+        "waiting": waiting_text(run.waiting_for) if run.state == "queued" else "",
+        "share": _share(told.progress),
+        "numbers": [(key, label, told.metrics.get(key)) for key, label in NUMBERS],
+        "samples": samples(run),
+        "exported": _exported(run),
+    }
+
+
+def page_context(run: Run) -> dict[str, Any]:
+    """The whole page."""
+    plan = run.job.plan
+    return {
+        **live_context(run),
+        "attempts": list(run.job.runs.order_by("number")),
+        "files": followed_files(run.folder.path),
+        "charts": CHARTS,
+        "more_charts": MORE_CHARTS,
+        "settings": list(_settings(run.job.spec, plan)),
+        "plan": plan,
+        "run_dir": run.folder.path,
+    }
+
+
+def _share(progress: Mapping[str, Any]) -> int | None:
+    done, total = progress.get("done"), progress.get("total")
+    return min(100, int(100 * (done or 0) / total)) if total else None
+
+
+def _exported(run: Run) -> list[str]:
+    """Folders of the finished model that really are there."""
+    parts = (("model", "config.json"), ("adapter", "adapter_config.json"))
+    return [
+        str(run.folder.output / folder) for folder, witness in parts if (run.folder.output / folder / witness).exists()
+    ]
+
+
+def _settings(spec: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[Setting]:
+    lora = spec.get("train", {}).get("strategy") == "lora"
+    for name, value in _flat(spec):
+        if name in ("spec_version", "kind") or (name.startswith("train.lora.") and not lora):
+            continue
+        planned = value is None and name in _PLANNED
+        yield Setting(name, _at(plan, _PLANNED[name]) if planned else value, planned)
+
+
+def _flat(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _flat(inner, f"{path}{key}.")
+        else:
+            yield path + key, inner
+
+
+def _at(value: Any, path: str) -> Any:
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,64 @@
+"""The page of one job, and what can be done to it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs.attempts import StillRunning, run_again
+from jobs.models import Job, Run
+from jobs.stop import request_stop
+from webui.job_page import live_context, page_context
+
+
+@require_safe
+@login_required
+@never_cache
+def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
+    """The last attempt, or the one that `?attempt=` names."""
+    return render(request, "webui/job_detail.html", page_context(_run(request, job_id)))
+
+
+@require_safe
+@never_cache
+def job_header(request: HttpRequest, job_id: int) -> HttpResponse:
+    """The changing parts of the page, each marked with `data-part`; the page replaces those that differ."""
+    return render(request, "webui/job_live.html", live_context(_run(request, job_id)))
+
+
+@require_POST
+@login_required
+def job_stop(request: HttpRequest, job_id: int) -> HttpResponse:
+    run = _run(request, job_id)
+    if not request_stop(run, request.user):
+        messages.info(request, _("The run had already ended."))
+    return redirect("job-detail", job_id)
+
+
+@require_POST
+@login_required
+def job_again(request: HttpRequest, job_id: int) -> HttpResponse:
+    """Queue another attempt with the same settings."""
+    try:
+        run_again(_run(request, job_id).job, request.user)
+    except StillRunning:
+        messages.info(request, _("The last attempt has not ended yet."))
+    return redirect("job-detail", job_id)
+
+
+def _run(request: HttpRequest, job_id: int) -> Run:
+    """The attempt that a request is about; 404 when the person may not see the job."""
+    if not request.user.is_authenticated:
+        raise Http404
+    job = get_object_or_404(Job.objects.visible_to(request.user).select_related("team", "owner"), pk=job_id)
+    attempt = request.GET.get("attempt", "")
+    run = job.runs.filter(number=attempt).first() if attempt.isdecimal() else job.last_run
+    if run is None:
+        raise Http404
+    run.job = job
+    return run
