@@ -38,15 +38,15 @@ def check(
         looked = file_checks.problems(shape, ask, roots) if files else ()
         return [*_by_rules(shape, ask), *looked]
 
-    def fits(spec: JobSpec) -> bool:
-        return not any(problem.severity == "error" for problem in found(Shape(spec), Ask(spec, catalog)))
+    def of(spec: JobSpec) -> list[Problem]:
+        return found(Shape(spec), Ask(spec, catalog))
 
     problems = [*shape.problems, *found(shape, ask)]
     return Verdict(
         spec=None if shape.problems else shape.spec,
         problems=tuple(problems),
         devices=_need(shape, ask),
-        nearest=() if shape.problems else differences(ask, problems, fits),
+        nearest=() if shape.problems else differences(ask, problems, of),
     )
 
 

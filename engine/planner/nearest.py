@@ -11,20 +11,40 @@ from engine.problems import Problem, Value
 from engine.spec import JobSpec
 
 Difference = dict[str, Value]
+Find = Callable[[JobSpec], Sequence[Problem]]
 LIMIT = 4
+ROUNDS = 3
+"""A cure can make another one necessary: more devices, then a batch that they divide."""
 _OF_DEVICES = ("devices.too_few", "devices.unsupported", "framework.not_for_model", "framework.native_cpu_only")
 
 
-def differences(ask: Ask, problems: Sequence[Problem], fits: Callable[[JobSpec], bool]) -> tuple[Difference, ...]:
-    """At most LIMIT differences of the spec, the smallest first, for which `fits` is true."""
+def differences(ask: Ask, problems: Sequence[Problem], find: Find) -> tuple[Difference, ...]:
+    """At most LIMIT differences of the spec, the smallest change first, after which `find` finds no error."""
     found: list[Difference] = []
-    for difference in _candidates(ask, [problem for problem in problems if problem.severity == "error"]):
+    for candidate in _candidates(ask, _errors(problems)):
         if len(found) == LIMIT:
             break
-        known = any(old.items() <= difference.items() for old in found)
-        if difference and not known and fits(changed(ask.spec, difference)):
+        difference = _cured(ask.spec, candidate, find)
+        if difference and not any(old.items() <= difference.items() for old in found):
             found.append(difference)
     return tuple(found)
+
+
+def _errors(problems: Iterable[Problem]) -> list[Problem]:
+    return [problem for problem in problems if problem.severity == "error"]
+
+
+def _cured(spec: JobSpec, difference: Difference, find: Find) -> Difference | None:
+    """The difference with what else it makes necessary; None if it does not lead to a request that fits."""
+    for _ in range(ROUNDS):
+        errors = _errors(find(changed(spec, difference)))
+        if not errors:
+            return difference
+        cures = _merged(errors)
+        if not cures or cures.keys() & difference.keys():  # going in a circle
+            return None
+        difference = {**difference, **cures}
+    return None
 
 
 def changed(spec: JobSpec, difference: Difference) -> JobSpec:

@@ -1,0 +1,90 @@
+"""The tables as printed, and the check's answer for every cell of the minimum-device table."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from engine.catalog import TABLES, load
+from engine.planner import check
+from tests.engine.asked import request
+
+CATALOG = load()
+with (TABLES / "min_cards.csv").open(encoding="utf-8", newline="") as file:
+    CELLS = [
+        (row["model"], row["strategy"], int(row["seq_len"]), row["framework"], row["hardware"], row["cards"])
+        for row in csv.DictReader(file)
+    ]
+NUMERIC = [cell for cell in CELLS if cell[5]]
+UNSUPPORTED = [cell for cell in CELLS if not cell[5]]
+
+
+def asked(cell: tuple[str, str, int, str, str, str], devices: int) -> dict[str, object]:
+    model, strategy, seq_length, framework, hardware, _ = cell
+    changes = {"model": model, "framework": framework, "hardware": hardware, "devices": devices}
+    total = devices * 4
+    return request(**changes, train__strategy=strategy, train__seq_length=seq_length, train__global_batch_size=total)
+
+
+def test_the_table_has_all_its_cells() -> None:
+    assert (len(NUMERIC), len(UNSUPPORTED)) == (260, 52)
+    assert len(CATALOG.min_devices) == 312
+
+
+@pytest.mark.parametrize("cell", NUMERIC, ids=str)
+def test_a_number_is_found_as_printed(cell: tuple[str, str, int, str, str, str]) -> None:
+    printed = int(cell[5])
+    step = CATALOG.hardware[cell[4]].device_step
+    enough = check(asked(cell, max(printed, step)), CATALOG)
+    assert enough.devices.table == printed
+    assert enough.fits, enough.problems
+    if printed > step:
+        few = check(asked(cell, printed - step), CATALOG)
+        found = {problem.code: problem for problem in few.problems}
+        assert found["devices.too_few"].nearest["devices"] >= printed  # type: ignore[operator]
+        assert {"devices": printed}.items() <= few.nearest[0].items()
+
+
+@pytest.mark.parametrize("cell", UNSUPPORTED, ids=str)
+def test_a_dash_is_refused_as_unsupported(cell: tuple[str, str, int, str, str, str]) -> None:
+    verdict = check(asked(cell, 512), CATALOG)
+    assert verdict.devices.unsupported
+    assert verdict.devices.table is None
+    assert [p.code for p in verdict.problems if p.severity == "error"] == ["devices.unsupported"]
+
+
+def test_a_doubted_number_is_kept_and_the_safer_one_named() -> None:
+    swapped = check(request(model="qwen2-7b", framework="llama-factory", devices=1), CATALOG)
+    assert swapped.devices.table == 1
+    assert swapped.devices.recommended == 8
+    one_die = check(request(model="llama3.2-1b", framework="llama-factory", hardware="snt9b23", devices=2), CATALOG)
+    assert (one_die.devices.table, one_die.devices.recommended) == (1, 2)
+    for verdict in (swapped, one_die):
+        assert verdict.fits
+        assert any(problem.code.startswith("suspect.") for problem in verdict.problems)
+        assert "suspect." not in verdict.to_json("zh-hans")["devices"]["suspect"]
+
+
+def test_our_own_rows_are_there() -> None:
+    smol, tiny = CATALOG.models["smollm2-135m"], CATALOG.models["tiny-llama"]
+    assert (smol.frameworks, smol.total_params, smol.template) == (("native",), 134_515_008, "chatml")
+    assert (tiny.frameworks, tiny.max_position_embeddings, tiny.status) == (("native",), 2048, "sample")
+    assert CATALOG.hardware["cpu"].devices_per_node == 64
+    assert CATALOG.hardware["snt9b23"].memory_gib == 64
+
+
+def test_native_takes_text_models_without_remote_code() -> None:
+    takes = {name for name, row in CATALOG.models.items() if "native" in row.frameworks}
+    assert {"llama3.1-8b", "qwen2.5-7b", "mistral-7b"} <= takes
+    assert not takes & {"glm4-9b", "baichuan2-13b", "qwen2vl-7b"}
+
+
+def test_a_wrong_number_names_its_file_and_line(tmp_path: Path) -> None:
+    for name in ("hardware", "models", "model_architecture", "min_cards"):
+        (tmp_path / f"{name}.csv").write_bytes((TABLES / f"{name}.csv").read_bytes())
+    with (tmp_path / "min_cards.csv").open("a", encoding="utf-8") as file:
+        file.write("x,full,4096,native,cpu,many,,\n")
+    with pytest.raises(ValueError, match=r"min_cards\.csv:314: cards is 'many'"):
+        load(tmp_path)
