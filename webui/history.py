@@ -42,6 +42,7 @@ class JobFilter(django_filters.FilterSet):
         self.filters["model"].extra["choices"] = [(name, name) for name in models]
         owners = Job.objects.visible_to(user).order_by().values("owner")
         self.filters["owner"].queryset = User.objects.filter(pk__in=owners).order_by("username")
+        self.form.label_suffix = ""
         for bound in self.form.fields.values():
             css = "form-select" if isinstance(bound.widget, forms.Select) else "form-control"
             bound.widget.attrs["class"] = f"{css} {css}-sm"

@@ -5,6 +5,7 @@ Field names equal those of the rows in `engine.catalog`.
 
 from __future__ import annotations
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -100,6 +101,17 @@ class MinDevices(Sourced):
                 fields=("model", "strategy", "seq_length", "framework", "hardware"), name="one_min_devices_cell"
             )
         ]
+
+    def clean(self) -> None:
+        """Devices must be whole cards of a hardware that the table knows. Raises ValidationError."""
+        hardware = Hardware.objects.filter(name=self.hardware).first()
+        if hardware is None:
+            raise ValidationError({"hardware": _("The hardware table has no row of this name.")})
+        if self.devices and self.devices % hardware.device_step:
+            step = {"hardware": hardware.name, "step": hardware.device_step}
+            raise ValidationError(
+                {"devices": _("%(hardware)s uses devices in steps of %(step)d; leave it empty for unsupported.") % step}
+            )
 
     def __str__(self) -> str:
         return f"{self.model} {self.strategy} {self.seq_length} {self.framework} {self.hardware}"
