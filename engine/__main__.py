@@ -32,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no Chinese is no reason to fail
     options = _parser().parse_args(arguments)
     try:
-        return _verb(options)
+        code = _verb(options)
+        sys.stdout.flush()  # here, where a reader that has left is caught
+        return code
     except KeyboardInterrupt:
         return STOPPED
     except BrokenPipeError:  # whoever read our output has had enough, as `head` does

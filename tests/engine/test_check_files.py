@@ -1,0 +1,209 @@
+"""Checks that look at the disk: datasets with their broken lines, folders of models with what they lack."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.catalog import load
+from engine.planner import Verdict, check
+from engine.planner.files import dataset
+from engine.problems import Problem
+from tests.engine.asked import native
+
+CATALOG = load()
+ROW = {"instruction": "a", "input": "", "output": "b"}
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "vocab_size": 49152,
+    "max_position_embeddings": 8192,
+}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "model.safetensors").write_text("weights")
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps([ROW, ROW]))
+    return path
+
+
+def ask(model: Path, data: Path | str, roots: list[Path] | None = None, **changes: Any) -> Verdict:
+    asked = native(model_path=str(model), train__dataset__path=str(data), **changes)
+    return check(asked, CATALOG, files=True, roots=roots)
+
+
+def only(verdict: Verdict) -> Problem:
+    """The one finding beside the note that native has no table."""
+    (problem,) = [problem for problem in verdict.problems if problem.severity != "note"]
+    return problem
+
+
+def test_good_files_fit(model: Path, data: Path, tmp_path: Path) -> None:
+    assert ask(model, data, [tmp_path]).fits
+
+
+def test_files_are_not_looked_at_unless_asked() -> None:
+    assert check(native(), CATALOG).fits
+
+
+def test_a_broken_row_is_refused_with_its_line(model: Path, data: Path) -> None:
+    data.write_text("[\n" + json.dumps(ROW) + ",\n" + json.dumps({"instruction": "a"}) + "\n]")
+    problem = only(ask(model, data))
+    assert (problem.code, problem.field) == ("dataset.broken_rows", "train.dataset.path")
+    assert (problem.parameters["line"], problem.parameters["why"]) == (3, "row.missing_key")
+    shown = ask(model, data).to_json("en")["problems"][-1]["message"]
+    assert "line 3: The key output is missing." in shown
+
+
+def test_many_broken_rows_are_counted_and_the_first_twenty_named(model: Path, data: Path) -> None:
+    data.write_text("\n".join([json.dumps(ROW), *["{"] * 30]))
+    problem = only(ask(model, data))
+    assert (problem.parameters["count"], problem.parameters["rows"]) == (30, 31)
+    assert problem.parameters["lines"] == ", ".join(map(str, range(2, 22))) + " …"
+
+
+def test_a_wrong_format_names_the_format_it_looks_like(model: Path, data: Path) -> None:
+    data.write_text(json.dumps([{"conversations": [{"from": "human", "value": "x"}, {"from": "gpt", "value": "y"}]}]))
+    verdict = ask(model, data)
+    problem = only(verdict)
+    assert (problem.code, problem.field) == ("dataset.other_format", "train.dataset.format")
+    assert verdict.nearest == ({"train.dataset.format": "sharegpt"},)
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"", "dataset.empty"), (b"[]", "dataset.no_rows"), (b" \n", "dataset.no_rows"), (b"\xff", "dataset.broken_rows")],
+)
+def test_a_file_without_rows_is_refused(model: Path, data: Path, content: bytes, code: str) -> None:
+    data.write_bytes(content)
+    assert only(ask(model, data)).code == code
+
+
+def test_a_missing_file_and_a_folder_are_refused(model: Path, data: Path) -> None:
+    assert only(ask(model, data.with_name("none.json"))).code == "dataset.missing"
+    assert only(ask(model, data.parent / "model")).code == "dataset.not_a_file"
+    assert only(ask(model, "a\0b")).code == "path.unusable"
+    assert only(ask(model, "x" * 5000)).code in ("dataset.unreadable", "path.unusable")
+
+
+def test_a_path_outside_the_roots_is_refused_even_through_a_link(model: Path, data: Path, tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "link.json").symlink_to(data)
+    for path in (data, inside / "link.json", inside / ".." / "rows.json"):
+        problem = next(p for p in ask(model, path, [inside]).problems if p.field == "train.dataset.path")
+        assert problem.code == "path.outside"
+
+
+def test_nothing_is_told_about_what_lies_outside(model: Path, tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    there, not_there = (
+        next(p for p in ask(model, path, [inside]).problems if p.field == "train.dataset.path")
+        for path in ("/etc/passwd", "/etc/no-such-file")
+    )
+    assert there.code == not_there.code == "path.outside"
+
+
+def test_empty_answers_are_a_warning(model: Path, data: Path) -> None:
+    data.write_text(json.dumps(ROW) + "\n" + json.dumps({**ROW, "output": ""}))
+    verdict = ask(model, data)
+    assert verdict.fits
+    assert only(verdict).code == "dataset.empty_answers"
+    assert only(verdict).parameters["line"] == 2
+
+
+def test_a_file_is_read_once_until_it_changes(model: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scans: list[Path] = []
+    real = dataset.scan
+
+    def counting(path: Path, choice: str) -> dataset.Scan:
+        scans.append(path)
+        return real(path, choice)
+
+    monkeypatch.setattr(dataset, "scan", counting)
+    assert ask(model, data).fits
+    assert ask(model, data).fits
+    assert len(scans) == 1
+    data.write_text("[]")
+    os.utime(data, ns=(1, 1))
+    assert not ask(model, data).fits
+    assert len(scans) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("config.json", "model_path.no_config"),
+        ("tokenizer.json", "model_path.no_tokenizer"),
+        ("model.safetensors", "model_path.no_weights"),
+    ],
+)
+def test_a_model_folder_that_lacks_something_is_refused(model: Path, data: Path, name: str, code: str) -> None:
+    (model / name).unlink()
+    problem = only(ask(model, data))
+    assert (problem.code, problem.field) == (code, "model_path")
+
+
+def test_a_folder_that_is_missing_or_a_file_is_refused(model: Path, data: Path) -> None:
+    assert only(ask(model / "none", data)).code == "model_path.missing"
+    assert only(ask(data, data)).code == "model_path.not_a_folder"
+
+
+def test_a_shard_that_the_index_names_must_be_there(model: Path, data: Path) -> None:
+    index = {"weight_map": {"a": "model.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (model / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert only(ask(model, data)).parameters["file"] == "model-00002-of-00002.safetensors"
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "3", "null", "[" * 100_000])
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])
+def test_a_file_that_is_no_json_object_is_refused(model: Path, data: Path, name: str, content: str) -> None:
+    (model / name).write_text(content)
+    assert only(ask(model, data)).code == "model_path.bad_json"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("architectures", ["Qwen2ForCausalLM"]), ("num_hidden_layers", 12), ("vocab_size", 99)]
+)
+def test_another_model_than_the_chosen_one_is_a_warning(model: Path, data: Path, key: str, value: Any) -> None:
+    (model / "config.json").write_text(json.dumps({**CONFIG, key: value}))
+    verdict = ask(model, data)
+    assert verdict.fits
+    assert only(verdict).code == "model_path.differs"
+
+
+def test_odd_values_in_a_config_do_no_harm(model: Path, data: Path) -> None:
+    (model / "config.json").write_text(json.dumps({"architectures": 5, "vocab_size": [], "num_hidden_layers": None}))
+    assert ask(model, data).fits
+
+
+def test_the_weights_may_allow_less_than_the_row(model: Path, data: Path) -> None:
+    (model / "config.json").write_text(json.dumps({**CONFIG, "max_position_embeddings": 256}))
+    verdict = ask(model, data)
+    problem = next(p for p in verdict.problems if p.severity == "error")
+    assert (problem.code, problem.field) == ("seq_length.beyond_weights", "train.seq_length")
+    assert verdict.nearest == ({"train.seq_length": 256},)
+
+
+def test_files_are_checked_in_a_request_of_a_wrong_shape_too(data: Path, model: Path) -> None:
+    data.write_text("[]")
+    codes = {p.code for p in ask(model, data, devices="x").problems}
+    assert {"shape.not_integer", "dataset.no_rows"} <= codes
