@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from celery import Celery
-from kombu import Queue
+from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webui.settings")
 
@@ -28,7 +28,10 @@ def _configured() -> Celery:
     celery = Celery("trainyard")
     celery.config_from_object("django.conf:settings", namespace="CELERY")
     celery.conf.task_default_queue = DEFAULT_QUEUE
-    celery.conf.task_queues = [Queue(DEFAULT_QUEUE), Queue(node_queue(settings.NODE))]
+    # Each with an exchange of its own: queues that share one all get what is meant for any of them.
+    celery.conf.task_queues = [
+        Queue(name, Exchange(name), name) for name in (DEFAULT_QUEUE, node_queue(settings.NODE))
+    ]
     celery.conf.imports = ("jobs.tasks", "jobs.worker_signals")
     return celery
 

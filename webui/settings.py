@@ -157,7 +157,15 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # Every task is short, without exception: a training is a detached process.
 CELERY_TASK_TIME_LIMIT = 120
 CELERY_TASK_SOFT_TIME_LIMIT = 90
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "socket_keepalive": True, "health_check_interval": 25}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "socket_keepalive": True,
+    "health_check_interval": 25,
+    # A page must not wait for a broker that is away: whatever could not be sent is sent again by the reconciler.
+    "socket_connect_timeout": 3,
+    "max_retries": 1,
+    "interval_start": 0,
+}
 
 LANGUAGE_CODE = os.environ.get("TRAINYARD_LANGUAGE", "en")
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
