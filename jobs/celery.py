@@ -29,9 +29,7 @@ def _configured() -> Celery:
     celery.config_from_object("django.conf:settings", namespace="CELERY")
     celery.conf.task_default_queue = DEFAULT_QUEUE
     # Each with an exchange of its own: queues that share one all get what is meant for any of them.
-    celery.conf.task_queues = [
-        Queue(name, Exchange(name), name) for name in (DEFAULT_QUEUE, node_queue(settings.NODE))
-    ]
+    celery.conf.task_queues = [Queue(name, Exchange(name), name) for name in (DEFAULT_QUEUE, node_queue(settings.NODE))]
     celery.conf.imports = ("jobs.tasks", "jobs.worker_signals")
     return celery
 

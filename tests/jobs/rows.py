@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connections, transaction
 from django.utils import timezone
 
 from engine.plan import Plan
@@ -17,6 +20,22 @@ from jobs.attempts import add_run
 from jobs.models import DeviceLease, Job, Membership, Node, Run, Team
 from jobs.states import RunState
 from tests.made_runs import SPEC, SUCCEED, plan_of, stage
+
+
+def at_once(count: int, work: Callable[[], object]) -> None:
+    """Do the same in several threads that begin together; the first error is raised."""
+    begin = threading.Barrier(count)
+
+    def together() -> None:
+        try:
+            begin.wait()
+            work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(count) as pool:
+        for future in [pool.submit(together) for _ in range(count)]:
+            future.result()
 
 
 def user_of(team: Team, name: str) -> User:
@@ -57,7 +76,9 @@ def run_in(state: RunState, plan: Plan | None = None, **fields: Any) -> Run:
     run = queued_run(plan)
     home = Node.objects.filter(name=settings.NODE).first() or node(settings.NODE)
     token = UUID(int=run.pk)
-    assert run.advance(RunState.QUEUED, RunState.ASSIGNED, node=home, token=token, start_sent_at=timezone.now())
+    assert run.advance(
+        RunState.QUEUED, RunState.ASSIGNED, node=home, token=token, start_sent_at=timezone.now(), start_attempts=1
+    )
     DeviceLease.objects.create(node=home, device=home.leases.count(), run=run)
     for step in {RunState.RUNNING: [RunState.RUNNING], RunState.STOPPING: [RunState.RUNNING, state]}.get(state, []):
         assert run.advance(RunState(run.state), step)

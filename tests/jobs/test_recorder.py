@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from engine.events import Event
 from engine.problems import Problem
@@ -15,7 +14,7 @@ from engine.spec import canonical_json
 from jobs.models import Run
 from jobs.recorder import rebuild, record
 from jobs.states import RunState
-from tests.jobs.rows import run_in
+from tests.jobs.rows import at_once, run_in
 from tests.made_runs import SUCCEED, plan_of, stage
 
 pytestmark = pytest.mark.django_db
@@ -178,28 +177,23 @@ def test_a_real_run_is_recorded_as_it_was() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_recorders_at_the_same_time_count_no_event_twice(redis_server: object) -> None:
     run = run_in(RunState.RUNNING, two_stages())
-    stopped = threading.Event()
-    failures: list[BaseException] = []
+    numbers = iter(range(1, 41))
+    writing = threading.Lock()
 
     def work() -> None:
+        """Each thread writes a part of the story, and each records all of it."""
         mine = Run.objects.get(pk=run.pk)
-        try:
-            while not stopped.is_set():
-                record(mine)
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            connections.close_all()
+        while True:
+            with writing:
+                number = next(numbers, None)
+                if number is None:
+                    return
+                write(
+                    run, ("problem", "train", {"problem": {**PROBLEM, "parameters": {"number": number}}}), start=number
+                )
+            record(mine)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for number in range(1, 41):
-        write(run, ("problem", "train", {"problem": {**PROBLEM, "parameters": {"number": number}}}), start=number)
-    stopped.set()
-    for thread in threads:
-        thread.join()
+    at_once(3, work)
     record(run)
-    assert failures == []
     run.refresh_from_db()
     assert [problem["parameters"]["number"] for problem in run.problems] == list(range(1, 41))

@@ -19,6 +19,7 @@ from jobs.models import AuditEvent, Job, Run, Team
 from jobs.states import RunState
 from jobs.submit import Refused, preview, submit
 from tests.jobs.rows import node, user_of
+from tests.servers import RedisServer
 
 pytestmark = pytest.mark.django_db
 
@@ -150,11 +151,13 @@ def test_running_again_makes_a_new_attempt_once_the_last_has_ended(
 
 
 def test_a_job_is_queued_although_redis_is_away(
-    spec: dict[str, Any], team: Team, alice: User, django_capture_on_commit_callbacks: Any, settings: Any
+    spec: dict[str, Any],
+    team: Team,
+    alice: User,
+    redis_server: RedisServer,
+    django_capture_on_commit_callbacks: Any,
 ) -> None:
-    from jobs.celery import app
-
-    app.conf.broker_url = "redis+socket:///nowhere/redis.sock?virtual_host=0"
+    redis_server.kill()
     with django_capture_on_commit_callbacks(execute=True):
         job = submit(spec, team=team, user=alice)
     assert job.runs.get().state == RunState.QUEUED

@@ -1,0 +1,121 @@
+"""Starting a run on its node, with the real supervisor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from engine.runner import is_alive
+from jobs.models import AuditEvent, DeviceLease, Job, Run
+from jobs.recorder import record
+from jobs.start import environment, start
+from jobs.states import RunState
+from jobs.stop import request_stop
+from tests.jobs.rows import node, queued_run, run_in
+from tests.made_runs import SUCCEED, facts, plan_of, stage
+from tests.servers import wait_until
+
+pytestmark = pytest.mark.django_db
+WAITING = plan_of(stage("train", f"wait_for('go')\n{SUCCEED}", outputs=("output/model",)))
+
+
+@pytest.fixture(autouse=True)
+def _here(data_dir: Path) -> None:
+    """Run folders go to a folder of the test's own."""
+
+
+def test_a_start_runs_the_job_to_its_end() -> None:
+    run = run_in(RunState.ASSIGNED)
+    assert start(run.pk, run.token)
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING
+    assert run.started_at is not None
+    wait_until(run.folder.result.exists, what="the result")
+    record(run)
+    assert run.state == RunState.SUCCEEDED
+    assert run.leases.count() == 0
+
+
+def test_a_start_that_is_delivered_twice_starts_once() -> None:
+    run = run_in(RunState.ASSIGNED, WAITING)
+    assert start(run.pk, run.token)
+    assert not start(run.pk, run.token)
+    (run.folder.path / "go").touch()
+    wait_until(run.folder.result.exists, what="the result")
+    assert not start(run.pk, run.token)
+    assert [name for name, _ in facts(run.folder, "started")] == ["", "train"]
+
+
+def test_an_outdated_token_starts_nothing() -> None:
+    run = run_in(RunState.ASSIGNED)
+    assert not start(run.pk, uuid4())
+    run.refresh_from_db()
+    assert run.state == RunState.ASSIGNED
+    assert not run.folder.path.exists()
+
+
+def test_a_cancelled_run_does_not_start_late() -> None:
+    run = run_in(RunState.ASSIGNED)
+    assert request_stop(run, None)
+    assert run.state == RunState.CANCELLED
+    assert not start(run.pk, run.token)
+    assert not run.folder.path.exists()
+
+
+def test_another_nodes_run_is_not_started_here() -> None:
+    run = run_in(RunState.ASSIGNED)
+    Run.objects.filter(pk=run.pk).update(node=node("elsewhere"))
+    assert not start(run.pk, run.token)
+
+
+def test_a_training_sees_only_its_own_devices() -> None:
+    run = run_in(RunState.RUNNING)
+    Job.objects.filter(pk=run.job_id).update(spec={**run.job.spec, "hardware": "cuda"})
+    DeviceLease.objects.create(node=run.node, device=3, run=run)
+    run = Run.objects.get(pk=run.pk)
+    assert environment(run)["CUDA_VISIBLE_DEVICES"] == "0,3"
+    Job.objects.filter(pk=run.job_id).update(spec={**run.job.spec, "hardware": "snt9b"})
+    run = Run.objects.get(pk=run.pk)
+    assert environment(run)["ASCEND_RT_VISIBLE_DEVICES"] == "0,3"
+
+
+def test_a_cpu_training_gets_no_device_variable() -> None:
+    assert set(environment(run_in(RunState.RUNNING))) == {"REDIS_URL"}
+
+
+def test_stopping_a_running_run_ends_its_processes() -> None:
+    run = run_in(RunState.ASSIGNED, WAITING)
+    start(run.pk, run.token)
+    wait_until(lambda: facts(run.folder, "started")[1:], what="the stage")
+    alice = User.objects.get(username="alice")
+    assert request_stop(run, alice)
+    assert not request_stop(run, alice)
+    wait_until(run.folder.result.exists, what="the result")
+    record(run)
+    run.refresh_from_db()
+    assert run.state == RunState.STOPPED
+    assert AuditEvent.objects.get(job=run.job, action="run.stop").user == alice
+
+
+def test_a_stop_before_the_folder_is_there_is_not_forgotten() -> None:
+    run = run_in(RunState.ASSIGNED, WAITING)
+    run.advance(RunState.ASSIGNED, RunState.RUNNING, started_at=timezone.now())
+    assert request_stop(run, None)
+    start(run.pk, run.token)
+    wait_until(run.folder.result.exists, what="the result")
+    record(run)
+    run.refresh_from_db()
+    assert run.state == RunState.STOPPED
+    assert facts(run.folder, "metric") == []
+    wait_until(lambda: not is_alive(run.folder), what="the supervisor's end")
+
+
+def test_a_queued_run_is_cancelled_at_once_and_an_ended_one_cannot_be_stopped() -> None:
+    run = queued_run()
+    assert request_stop(run, None)
+    assert run.state == RunState.CANCELLED
+    assert not request_stop(run, None)
