@@ -64,8 +64,15 @@ def _reason(code: str, parameters: Mapping[str, Any], language: str) -> str:
     return code if text is None else _filled(text.message(known(language)), parameters, language)
 
 
+def _shown(key: str, value: Any) -> Any:
+    """Words of other software end without a stop: the text that they are put into has its own."""
+    if key in ("reason", "error") and isinstance(value, str):
+        return value.rstrip(". \n")
+    return "-" if value is None else value
+
+
 def _filled(template: str, parameters: Mapping[str, Any], language: str) -> str:
-    values = _Parameters({key: "-" if value is None else value for key, value in parameters.items()})
+    values = _Parameters({key: _shown(key, value) for key, value in parameters.items()})
     if "why" in values:
         why = values.pop("why")
         values["why_text"] = _reason(str(why), values, language)

@@ -42,7 +42,8 @@ def _verdict_lines(verdict: Verdict, language: str) -> Iterator[str]:
         yield from _problem_lines(problem, language)
     if verdict.devices.table is not None or verdict.devices.unsupported:
         yield f"{_word('minimum', language)}: {_need(verdict.devices, language)}"
-    yield _word("fits" if verdict.fits else "fits_not", language)
+    if verdict.spec is not None or any(problem.field for problem in verdict.problems):
+        yield _word("fits" if verdict.fits else "fits_not", language)
     if verdict.nearest:
         yield _word("nearest", language)
         for difference in verdict.nearest:

@@ -15,7 +15,15 @@ Find = Callable[[JobSpec], Sequence[Problem]]
 LIMIT = 4
 ROUNDS = 3
 """A cure can make another one necessary: more devices, then a batch that they divide."""
-_OF_DEVICES = ("devices.too_few", "devices.unsupported", "framework.not_for_model", "framework.native_cpu_only")
+_OTHER_WAYS = (
+    "batch.not_divisible",
+    "batch.not_of_micro",
+    "devices.too_few",
+    "devices.unsupported",
+    "framework.not_for_model",
+    "framework.native_cpu_only",
+)
+"""Problems that can be got round: by less work, another framework, a batch that the planner chooses."""
 
 
 def differences(ask: Ask, problems: Sequence[Problem], find: Find) -> tuple[Difference, ...]:
@@ -62,8 +70,8 @@ def changed(spec: JobSpec, difference: Difference) -> JobSpec:
 def _candidates(ask: Ask, errors: Sequence[Problem]) -> Iterator[Difference]:
     cures = _merged(errors)
     yield cures
-    others = _merged(problem for problem in errors if problem.code not in _OF_DEVICES)
-    if len(others) < len(cures) or any(problem.code in _OF_DEVICES for problem in errors):
+    others = _merged(problem for problem in errors if problem.code not in _OTHER_WAYS)
+    if len(others) < len(cures) or any(problem.code in _OTHER_WAYS for problem in errors):
         for alternative in _alternatives(ask):
             yield {**others, **alternative}
             yield {**cures, **alternative}
@@ -87,6 +95,8 @@ def _alternatives(ask: Ask) -> Iterator[Difference]:
     shorter = {row.seq_length for row in rows if row.model == spec.model and row.seq_length < spec.train.seq_length}
     for length in sorted(shorter, reverse=True):
         yield {"train.seq_length": length}
+    if spec.train.micro_batch_size is not None:
+        yield {"train.micro_batch_size": None}
     for framework in ask.model.frameworks if ask.model is not None else ():
         yield from _other_framework(ask, framework)
 
