@@ -80,7 +80,15 @@ class TableAdmin(ImportExportModelAdmin, SimpleHistoryAdmin):
 @admin.register(Hardware)
 class HardwareAdmin(TableAdmin):
     resource_classes = [_resource(Hardware)]
-    list_display = ("name", "cards_per_node", "dies_per_card", "devices_per_node", "device_step", "memory_gib", "edited")
+    list_display = (
+        "name",
+        "cards_per_node",
+        "dies_per_card",
+        "devices_per_node",
+        "device_step",
+        "memory_gib",
+        "edited",
+    )
     search_fields = ("name",)
 
 

@@ -193,9 +193,7 @@ SECTIONS: tuple[Section, ...] = (
                 placeholder=_("a tenth of the learning rate"),
             ),
             Field(path="train.seed", label=_("Random seed"), kind="int", placeholder="1234"),
-            Field(
-                path="train.save_interval", label=_("Iterations between checkpoints"), kind="int", placeholder="100"
-            ),
+            Field(path="train.save_interval", label=_("Iterations between checkpoints"), kind="int", placeholder="100"),
             Field(
                 path="train.sample_prompts",
                 label=_("Prompts to answer before and after"),

@@ -5,6 +5,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from webui.api import api
 from webui.views import assets, history, new_job, site
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -22,5 +23,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", site.healthz, name="healthz"),
     path("metrics", site.metrics, name="metrics"),
     path("robots.txt", site.robots, name="robots"),
+    path("api/", api.urls),
     path("admin/", admin.site.urls),
 ]

@@ -22,7 +22,7 @@ register = template.Library()
 def icon(name: str) -> SafeString:
     """One of the vendored icons, inline so that it takes the colour of the text; hidden from screen readers."""
     svg = (settings.BASE_DIR / "static" / "vendor" / "bootstrap-icons" / f"{name}.svg").read_text(encoding="utf-8")
-    return mark_safe(svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))  # noqa: S308
+    return mark_safe(svg.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
 
 
 @register.inclusion_tag("webui/engine_banner.html")

@@ -29,9 +29,7 @@ def dataset_list(request: HttpRequest) -> HttpResponse:
     kind = request.POST.get("kind")
     forms: dict[str, AssetForm] = {
         "dataset": DatasetForm(user, "dataset", request.POST if kind == "dataset" else None),
-        "weights": WeightsForm(
-            user, "weights", model_choices(current()), request.POST if kind == "weights" else None
-        ),
+        "weights": WeightsForm(user, "weights", model_choices(current()), request.POST if kind == "weights" else None),
     }
     if kind in forms and forms[kind].register():
         messages.success(request, _("Registered. It can be chosen for new jobs now."))
