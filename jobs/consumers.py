@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import orjson
 from channels.db import database_sync_to_async
@@ -40,7 +40,7 @@ def find_run(user: User | AnonymousUser, run_id: int) -> Run | None:
 
 
 @database_sync_to_async
-def still_allowed(user_id: int, session_key: str | None, run_id: int) -> bool:
+def still_allowed(user_id: int | None, session_key: str | None, run_id: int) -> bool:
     """Ask again, with fresh rows: the person is active, signed in and in the team."""
     if session_key is not None and not _session_exists(session_key):
         return False
@@ -67,7 +67,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         self.asked = asyncio.Event()
         self.work: list[asyncio.Task[None]] = []
         run_id = int(self.scope["url_route"]["kwargs"]["run_id"])
-        run = await find_run(self.scope["user"], run_id)
+        run = await find_run(_person(self), run_id)
         await self.accept()  # before a close: only then does the browser learn the code
         if run is None:
             await self.close(code=NOT_FOUND)
@@ -125,7 +125,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         key = getattr(session, "session_key", None)
         while True:
             await asyncio.sleep(self.check_seconds)
-            if not await still_allowed(self.scope["user"].pk, key, run_id):
+            if not await still_allowed(_person(self).pk, key, run_id):
                 self.work[0].cancel()
                 await self.close(code=NOT_FOUND)
                 return
@@ -134,16 +134,21 @@ class RunConsumer(AsyncWebsocketConsumer):
 class JobsConsumer(AsyncWebsocketConsumer):
     """Tells the history page which run has changed; only of the person's own teams."""
 
-    groups = (RUNS_GROUP,)
+    groups = [RUNS_GROUP]
 
     async def connect(self) -> None:
         await self.accept()
-        if not self.scope["user"].is_authenticated:
+        if not _person(self).is_authenticated:
             await self.close(code=NOT_SIGNED_IN)
 
     async def run_changed(self, event: dict[str, Any]) -> None:
-        if await find_run(self.scope["user"], event["run_id"]) is not None:
+        if await find_run(_person(self), event["run_id"]) is not None:
             await self.send(text_data=orjson.dumps({"run_id": event["run_id"]}).decode())
+
+
+def _person(consumer: AsyncWebsocketConsumer) -> User | AnonymousUser:
+    """Who is at the other end; set by AuthMiddlewareStack."""
+    return cast("User | AnonymousUser", consumer.scope["user"])
 
 
 class Wish(NamedTuple):

@@ -24,6 +24,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from jobs.announcer import stream_key
 from jobs.run_files import PIECE, Piece, cut_piece, is_followed, line_end, open_followed
 
 log = logging.getLogger(__name__)
@@ -33,10 +34,6 @@ LOOK_SECONDS = 1.0
 """How long a file may be silent before the feed looks at its size."""
 LOOK_SECONDS_WITHOUT_REDIS = 0.25
 STREAM_COUNT = 64
-
-
-def stream_key(run: str, name: str) -> str:
-    return f"trainyard:stream:{run}:{name}"
 
 
 class Frame:

@@ -99,8 +99,9 @@ def line_end(file: BinaryIO, since: int = 0) -> int:
     size = os.fstat(file.fileno()).st_size
     if size <= since:
         return since
-    piece = read_lines(file, max(since, size - LINE_CAP), LINE_CAP)
-    return max(since, piece.end) if piece.data else since
+    lines = read_lines(file, max(since, size - LINE_CAP), LINE_CAP)
+    last = read_lines(file, lines.end, LINE_CAP)  # an unfinished line that may be handed out
+    return last.end if lines.data else since
 
 
 def cut_piece(data: bytes) -> int:

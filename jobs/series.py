@@ -30,6 +30,7 @@ MOST_POINTS = 20_000
 MOST_KEYS = 64
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NOT_METRICS = frozenset({"iteration", "total_iterations", "consumed_samples"})
+_SPELLED = ("NaN", "Infinity", "-Infinity")
 _PIECE = 4 * 1024 * 1024
 
 
@@ -57,8 +58,8 @@ def extend(folder: RunFolder) -> Index:
     series.mkdir(exist_ok=True)
     with _locked(series / "lock"):
         index = _read_index(series)
-        if index.offset > folder.events.stat().st_size:
-            index = Index()  # the events are not those that the index was made of
+        if not _fits(index, folder):
+            index = Index()
         for lines in _pieces(folder, index.offset):
             _take_in(series, index, lines)
     return index
@@ -76,6 +77,16 @@ def _read_index(series: Path) -> Index:
         return Index(**(read_json(series / "index.json") or {}))
     except (ValueError, TypeError):
         return Index()
+
+
+def _fits(index: Index, folder: RunFolder) -> bool:
+    """Whether the events and the series files can be those that the index tells of."""
+    if index.offset > folder.events.stat().st_size:
+        return False
+    files = {key: folder.path / "series" / f"{key}.bin" for key in index.counts}
+    return all(
+        path.exists() and path.stat().st_size >= index.counts[key] * RECORD.itemsize for key, path in files.items()
+    )
 
 
 def _pieces(folder: RunFolder, offset: int) -> Iterator[bytes]:
@@ -127,7 +138,7 @@ def _collect(data: dict[str, Any], values: dict[str, list[tuple[int, float]]]) -
 def _number(value: object) -> float | None:
     if isinstance(value, int | float):
         return float(value)
-    return float(value) if value in ("NaN", "Infinity", "-Infinity") else None  # type: ignore[arg-type]
+    return float(value) if isinstance(value, str) and value in _SPELLED else None
 
 
 def _append(path: Path, index: Index, key: str, records: list[tuple[int, float]]) -> None:

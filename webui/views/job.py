@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -35,7 +38,7 @@ def job_header(request: HttpRequest, job_id: int) -> HttpResponse:
 @login_required
 def job_stop(request: HttpRequest, job_id: int) -> HttpResponse:
     run = _run(request, job_id)
-    if not request_stop(run, request.user):
+    if not request_stop(run, _person(request)):
         messages.info(request, _("The run had already ended."))
     return redirect("job-detail", job_id)
 
@@ -45,10 +48,15 @@ def job_stop(request: HttpRequest, job_id: int) -> HttpResponse:
 def job_again(request: HttpRequest, job_id: int) -> HttpResponse:
     """Queue another attempt with the same settings."""
     try:
-        run_again(_run(request, job_id).job, request.user)
+        run_again(_run(request, job_id).job, _person(request))
     except StillRunning:
         messages.info(request, _("The last attempt has not ended yet."))
     return redirect("job-detail", job_id)
+
+
+def _person(request: HttpRequest) -> User:
+    """Who is logged in; for views that want a login."""
+    return cast(User, request.user)
 
 
 def _run(request: HttpRequest, job_id: int) -> Run:
