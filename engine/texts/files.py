@@ -41,6 +41,12 @@ TEXTS = {
         "Correct or delete these rows.",
         "请改正或删除这些行。",
     ),
+    "dataset.partly": Text(
+        "The file is large: its first {rows} rows have been checked.",
+        "文件很大：已检查前 {rows} 行。",
+        "Preprocessing looks at all of them, and stops at a broken one.",
+        "预处理会检查全部行，遇到错误即停止。",
+    ),
     "dataset.empty_answers": Text(
         "{count} of {rows} rows have an empty answer, the first on line {line}; the model learns to say nothing there.",
         "{rows} 行中有 {count} 行的回答为空，首个在第 {line} 行；模型会学到不作回答。",

@@ -130,6 +130,17 @@ def test_empty_answers_are_a_warning(model: Path, data: Path) -> None:
     assert only(verdict).parameters["line"] == 2
 
 
+def test_a_very_large_file_is_checked_in_part_and_says_so(
+    model: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataset, "MOST", 500)
+    data.write_text("\n".join([json.dumps(ROW)] * 100))
+    verdict = ask(model, data)
+    assert verdict.fits
+    problem = next(p for p in verdict.problems if p.code == "dataset.partly")
+    assert 1 < int(problem.parameters["rows"] or 0) < 100
+
+
 def test_a_file_is_read_once_until_it_changes(model: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scans: list[Path] = []
     real = dataset.scan

@@ -156,3 +156,31 @@ def test_a_log_line_is_read_as_the_metric_it_shows() -> None:
     }
     assert metric("saving checkpoint at iteration 10") is None
     assert json.dumps(metric(line.replace("2.345678E+00", "nan"))).count("NaN") == 1
+
+
+def test_our_own_log_line_is_read_back() -> None:
+    from datetime import datetime
+
+    from engine.training.report import Iteration, log_line
+
+    made = Iteration(
+        number=3,
+        total=9,
+        consumed_samples=24,
+        global_batch_size=8,
+        loss=1.25,
+        grad_norm=0.5,
+        learning_rate=1e-05,
+        elapsed_ms=250.5,
+        skipped=True,
+    )
+    assert metric(log_line(made, datetime(2026, 1, 31))) == {
+        "iteration": 3,
+        "total_iterations": 9,
+        "consumed_samples": 24,
+        "elapsed_ms_per_iteration": 250.5,
+        "learning_rate": 1e-05,
+        "lm_loss": 1.25,
+        "grad_norm": 0.5,
+        "skipped": 1,
+    }

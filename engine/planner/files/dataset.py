@@ -16,6 +16,8 @@ from engine.problems import Problem, Value
 PATH = "train.dataset.path"
 SHOWN = 20
 """Broken rows that are named by their lines."""
+MOST = 200_000_000
+"""Characters that a check reads, some seconds' worth; preprocessing looks at every row in any case."""
 
 
 @dataclass
@@ -26,6 +28,8 @@ class Scan:
     broken: int = 0
     first: list[Broken] = field(default_factory=list)
     """The first SHOWN broken rows."""
+    partly: bool = False
+    """Was the file longer than MOST?"""
     empty_answers: int = 0
     first_empty: int = 0
     looks_like: str | None = None
@@ -73,7 +77,12 @@ def scan(path: Path, choice: str) -> Scan:
     found = Scan(looks_like=_other_format(path, choice))
     if found.looks_like is not None:
         return found
+    left = MOST
     for row in formats.get(choice).read(path):
+        if left <= 0:
+            found.partly = True
+            break
+        left -= _size(row)
         found.rows += 1
         if isinstance(row, Broken):
             found.broken += 1
@@ -95,6 +104,13 @@ def _other_format(path: Path, choice: str) -> str | None:
     return formats.looks_like(first.value)
 
 
+def _size(row: Sample | Broken) -> int:
+    """About how many characters it took to say this."""
+    if isinstance(row, Broken):
+        return 100
+    return len(row.text or "") + sum(len(message.content) for message in row.messages) + 50
+
+
 def _answers_nothing(row: Sample) -> bool:
     return bool(row.messages) and not row.messages[-1].content.strip()
 
@@ -111,9 +127,16 @@ def _rows(path: str, choice: str, found: Scan) -> Iterator[Problem]:
         yield _broken(path, found)
     elif not found.rows:
         yield Problem(code="dataset.no_rows", field=PATH, parameters={"path": path[:200]})
-    elif found.empty_answers:
+    else:
+        yield from _remarks(found)
+
+
+def _remarks(found: Scan) -> Iterator[Problem]:
+    if found.empty_answers:
         parameters: dict[str, Value] = {"count": found.empty_answers, "line": found.first_empty, "rows": found.rows}
         yield Problem(code="dataset.empty_answers", field=PATH, severity="warning", parameters=parameters)
+    if found.partly:
+        yield Problem(code="dataset.partly", field=PATH, severity="note", parameters={"rows": found.rows})
 
 
 def _broken(path: str, found: Scan) -> Problem:
