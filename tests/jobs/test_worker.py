@@ -56,15 +56,14 @@ def start_worker(data_dir: Path, tmp_path: Path) -> Iterator[StartWorker]:
     def start() -> psutil.Process:
         Node.objects.update(last_seen="2000-01-01T00:00:00Z")
         env = os.environ | {"DATABASE_URL": database_url(), "TRAINYARD_DATA_DIR": str(data_dir)}
-        command = [sys.executable, "-m", "celery", "-A", "jobs.celery", "worker", "--concurrency", "1"]
+        options = ["--concurrency", "1", "--without-gossip", "--without-mingle", "-n", f"{len(started)}@%h"]
+        command = [sys.executable, "-m", "celery", "-A", "jobs.celery", "worker", *options]
         with (tmp_path / "worker.log").open("ab") as log:
             process = subprocess.Popen(
                 command, cwd=PROJECT_ROOT, env=env, stdout=log, stderr=log, preexec_fn=die_with(os.getpid())
             )
         started.append(psutil.Process(process.pid))
-        wait_until(
-            lambda: Node.objects.filter(name=settings.NODE, last_seen__year__gt=2000).exists(), 60, "the node's report"
-        )
+        wait_until(has_reported, 60, f"the node's report ({tmp_path / 'worker.log'})")
         return started[-1]
 
     yield start
@@ -85,6 +84,10 @@ def reaches(run: Run, state: RunState) -> bool:
     run.refresh_from_db()
     assert not run.ended or run.state == state, run.state
     return run.state == state
+
+
+def has_reported() -> bool:
+    return Node.objects.filter(name=settings.NODE, last_seen__year__gt=2000).exists()
 
 
 def is_training(run: Run) -> bool:
@@ -122,7 +125,7 @@ def test_a_start_that_redis_has_lost_is_sent_again(start_worker: StartWorker, re
     start_worker()
     redis_server.kill()
     run = queued_run(TWO_STAGES)  # nobody can be told
-    assert reaches(run, RunState.ASSIGNED)
+    wait_until(lambda: reaches(run, RunState.ASSIGNED), what="the assignment")  # by us, or a late look of the worker
     redis_server.restart(lose_data=True)
     wait_until(lambda: reaches(run, RunState.RUNNING), 60, "the start")
     wait_until(lambda: is_training(run), 30, "the training")
