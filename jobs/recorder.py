@@ -67,7 +67,7 @@ def _record_chunk(run: Run) -> bool:
     lines = whole_lines(run.folder.events, start)
     if not lines:
         return False
-    derived = _derived(run)
+    derived = derived_of(run)
     derived.fold(_events(run, lines))
     with transaction.atomic():
         moved = Run.objects.filter(pk=run.pk, recorded_offset=start).update(
@@ -104,7 +104,8 @@ def _events(run: Run, lines: bytes) -> Iterator[Event]:
             log.warning("run %s: an event is unreadable and left out: %s", run.pk, error)
 
 
-def _derived(run: Run) -> Derived:
+def derived_of(run: Run) -> Derived:
+    """What the rows say so far."""
     columns = ("state", "argv", "started_at", "finished_at", "returncode")
     stages: dict[str, StageValues] = {
         row.pop("name"): StageValues(**row) for row in run.stages.values("name", *columns)

@@ -108,7 +108,7 @@ def _take_in(series: Path, index: Index, lines: bytes) -> None:
         if event is None:
             continue
         index.seq = max(index.seq, int(event.get("seq", 0)))
-        if event.get("kind") == "metric":
+        if event.get("kind") == "metric" and event.get("rank", 0) == 0:
             _collect(event.get("data", {}), values)
     for key, records in values.items():
         if key in index.counts or len(index.counts) < MOST_KEYS:

@@ -5,43 +5,44 @@ So a page is as new as the files, however far the recorder is behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
+import time
+from dataclasses import dataclass
 from typing import Any
 
-import orjson
+from pydantic import ValidationError
 
+from engine.events import Event
 from engine.run_folder import read_json
-from jobs.models import Run, StageRecord
-from jobs.run_files import open_followed, read_lines
-
-MOST_BYTES = 4 * 1024 * 1024
-"""Events beyond the rows that are read for one page; more means that no recorder works."""
-MOST_PROBLEMS = 100
+from jobs.derived import StageValues
+from jobs.models import Run
+from jobs.recorder import derived_of, whole_lines
 
 
-@dataclass
+@dataclass(frozen=True)
 class StagePart:
-    """A stage as a page shows it; times are seconds since the epoch."""
+    """A stage as a page shows it."""
 
     name: str
-    state: str = "waiting"
-    argv: list[str] = field(default_factory=list)
-    started_at: float | None = None
-    finished_at: float | None = None
+    values: StageValues
+
+    @property
+    def since(self) -> float | None:
+        """When a running stage began, in seconds since the epoch."""
+        begun = self.values.started_at
+        return begun.timestamp() if begun is not None and self.values.state == "running" else None
 
     @property
     def seconds(self) -> float | None:
-        """How long it took; None when it has not ended."""
-        if self.started_at is None or self.finished_at is None:
+        """How long it took, or has been running."""
+        begun, ended = self.values.started_at, self.values.finished_at
+        if begun is None or (ended is None and self.since is None):
             return None
-        return max(0.0, self.finished_at - self.started_at)
+        return max(0.0, (time.time() if ended is None else ended.timestamp()) - begun.timestamp())
 
 
-@dataclass
+@dataclass(frozen=True)
 class Story:
-    """See the module. `offset`: bytes of events.jsonl that it knows."""
+    """See the module. `offset`: how many bytes of events.jsonl it knows."""
 
     stages: list[StagePart]
     progress: dict[str, Any]
@@ -49,40 +50,20 @@ class Story:
     problems: list[dict[str, Any]]
     offset: int
 
-    def take_in(self, event: dict[str, Any]) -> None:
-        kind, data, stage = event["kind"], event["data"], self._stage(event["stage"])
-        if kind == "progress":
-            self.progress = {**data, "stage": event["stage"]}
-        elif kind == "metric":
-            self.metrics = data
-        elif kind == "problem":
-            if data["problem"] not in self.problems:
-                self.problems.append(data["problem"])
-        elif stage is not None and kind == "started":
-            stage.state, stage.started_at, stage.argv = "running", event["time"], list(data.get("argv", ()))
-        elif stage is not None and kind == "finished":
-            stage.state, stage.finished_at = data["state"], event["time"]
-
-    def _stage(self, name: str) -> StagePart | None:
-        return next((stage for stage in self.stages if stage.name == name), None)
-
 
 def story(run: Run) -> Story:
     """The story of a run so far."""
-    records = {record.name: record for record in run.stages.all()}
-    names = [stage["name"] for stage in run.job.plan.get("stages", ())] or list(records)
-    told = Story(
-        [_part(name, records.get(name)) for name in names],
-        dict(run.progress),
-        dict(run.metrics),
-        list(run.problems),
-        run.recorded_offset,
+    derived = derived_of(run)
+    news = whole_lines(run.folder.events, run.recorded_offset)
+    derived.fold(event for line in news.splitlines() if (event := _event(line)) is not None)
+    names = [stage["name"] for stage in run.job.plan.get("stages", ())] or list(derived.stages)
+    return Story(
+        [StagePart(name, derived.stages.get(name, StageValues())) for name in names],
+        derived.progress,
+        derived.metrics,
+        derived.problems,
+        run.recorded_offset + len(news),
     )
-    for event, end in _events(run, run.recorded_offset):
-        told.take_in(event)
-        told.offset = end
-    del told.problems[MOST_PROBLEMS:]
-    return told
 
 
 def samples(run: Run) -> list[dict[str, Any]]:
@@ -91,26 +72,9 @@ def samples(run: Run) -> list[dict[str, Any]]:
     return found if isinstance(found, list) else []
 
 
-def _part(name: str, record: StageRecord | None) -> StagePart:
-    if record is None:
-        return StagePart(name)
-    started, finished = _seconds(record.started_at), _seconds(record.finished_at)
-    return StagePart(name, record.state, list(record.argv), started, finished)
-
-
-def _seconds(time: datetime | None) -> float | None:
-    return None if time is None else time.timestamp()
-
-
-def _events(run: Run, offset: int) -> Iterator[tuple[dict[str, Any], int]]:
-    """Whole events from an offset on, each with the offset of its end."""
+def _event(line: bytes) -> Event | None:
+    """None for a line that is not an event; the recorder tells the log about it."""
     try:
-        with open_followed(run.folder.path, "events.jsonl") as file:
-            data = read_lines(file, offset, MOST_BYTES).data
-    except FileNotFoundError:
-        return
-    for line in data.splitlines(keepends=True):
-        if not line.endswith(b"\n"):
-            return
-        offset += len(line)
-        yield orjson.loads(line), offset
+        return Event.model_validate_json(line)
+    except ValidationError:
+        return None

@@ -46,9 +46,9 @@ def problem_remedy(problem: Mapping[str, Any]) -> str:
 
 
 def _problem(problem: Mapping[str, Any]) -> Problem | None:
-    """None for one that was stored by a release of another shape."""
+    """None for one that was stored by a release of another shape. Rows name the stage beside the problem."""
     try:
-        return Problem.model_validate(problem)
+        return Problem.model_validate({key: value for key, value in problem.items() if key != "stage"})
     except ValidationError:
         return None
 

@@ -68,8 +68,9 @@ function takeText(file, _start, _end, text) {
   for (const line of lines) if (line) takeEvent(JSON.parse(line));
 }
 
-function takeEvent({ seq, kind, stage, data }) {
+function takeEvent({ seq, rank, kind, stage, data }) {
   if (kind === "metric") {
+    if (rank !== 0) return;
     live.metric(data);
     for (const chart of charts) if (chart.key in data) chart.push(seq, data.iteration, data[chart.key]);
   } else if (kind === "progress") {
