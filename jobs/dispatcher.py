@@ -16,12 +16,25 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.utils import timezone
 
-from engine.spec import JobSpec
 from jobs import waiting
 from jobs.messages import send_start
 from jobs.models import DeviceLease, Node, Run
 from jobs.nodes import alive, has, installs
 from jobs.states import RunState
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a run asks of a node. Read from the stored spec as it is: one of another release must not stop the queue."""
+
+    hardware: str
+    framework: str
+    devices: int
+
+    @classmethod
+    def of(cls, run: Run) -> Need:
+        spec = run.job.spec
+        return cls(spec["hardware"], spec["framework"], spec["devices"])
 
 
 @dataclass
@@ -42,19 +55,19 @@ class Pool:
     def free(self, node: Node) -> int:
         return node.devices - self.leased[node.pk]
 
-    def choose(self, spec: JobSpec) -> Node | str:
+    def choose(self, need: Need) -> Node | str:
         """The node for a run, the fullest one that fits; or the code of `jobs.waiting` why there is none."""
-        fitting = [node for node in self.nodes if node.hardware == spec.hardware]
+        fitting = [node for node in self.nodes if node.hardware == need.hardware]
         if not fitting:
             return waiting.NO_NODE
-        able = [node for node in fitting if has(node, spec.framework)]
+        able = [node for node in fitting if has(node, need.framework)]
         if not able:
-            installing = any(installs(node, spec.framework) for node in fitting)
+            installing = any(installs(node, need.framework) for node in fitting)
             return waiting.INSTALLING if installing else waiting.NO_FRAMEWORK
-        large = [node for node in able if node.devices >= spec.devices]
+        large = [node for node in able if node.devices >= need.devices]
         if not large:
             return waiting.TOO_FEW_DEVICES
-        open_nodes = [node for node in large if node.pk not in self.kept and self.free(node) >= spec.devices]
+        open_nodes = [node for node in large if node.pk not in self.kept and self.free(node) >= need.devices]
         if not open_nodes:
             self.kept.add(max(large, key=self.free).pk)
             return waiting.DEVICES_BUSY
@@ -66,12 +79,12 @@ def dispatch() -> list[int]:
     pool = Pool.look()
     assigned = []
     for run in Run.objects.filter(state=RunState.QUEUED).select_related("job").order_by("id"):
-        spec = run.job.job_spec
-        choice = pool.choose(spec)
+        need = Need.of(run)
+        choice = pool.choose(need)
         if isinstance(choice, str):
             _wait(run, choice)
-        elif _assign(run, choice, spec.devices):
-            pool.leased[choice.pk] += spec.devices
+        elif _assign(run, choice, need.devices):
+            pool.leased[choice.pk] += need.devices
             assigned.append(run.pk)
     return assigned
 

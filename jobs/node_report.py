@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from django.conf import settings
 from django.utils import timezone
 
+from jobs import devices
 from jobs.models import Node
 from jobs.nodes import INSTALLING
 
@@ -24,35 +24,13 @@ PACKAGES = {
 def report() -> Node:
     """Write this node's row."""
     values = {
-        "hardware": hardware(),
-        "devices": devices(),
+        "hardware": devices.hardware(),
+        "devices": devices.count(),
         "frameworks": frameworks(),
         "last_seen": timezone.now(),
     }
     node, _ = Node.objects.update_or_create(name=settings.NODE, defaults=values)
     return node
-
-
-def hardware() -> str:
-    """A row of the hardware table: what TRAINYARD_HARDWARE says, else what is plugged in."""
-    told = os.environ.get("TRAINYARD_HARDWARE")
-    if told:
-        return told
-    return "cuda" if _cuda_devices() else "cpu"
-
-
-def devices() -> int:
-    """How many devices this node offers: what TRAINYARD_DEVICES says, else what is plugged in."""
-    told = os.environ.get("TRAINYARD_DEVICES")
-    if told:
-        return int(told)
-    return _cuda_devices() or len(os.sched_getaffinity(0))
-
-
-def _cuda_devices() -> int:
-    """NVIDIA's driver lists its cards here."""
-    cards = Path("/proc/driver/nvidia/gpus")
-    return len(list(cards.iterdir())) if cards.is_dir() else 0
 
 
 def frameworks() -> dict[str, str]:

@@ -11,12 +11,19 @@ from jobs.models import Node
 
 SEEN_WITHIN = timedelta(seconds=60)
 """A node that has been silent for longer gets no new run."""
+KNOWN_FOR = timedelta(days=7)
+"""A node that has been silent for longer is no longer part of the site."""
 INSTALLING = "installing"
 """Stands in place of a framework's version while its packages are being installed."""
 
 
 def alive() -> QuerySet[Node]:
     return Node.objects.filter(last_seen__gte=timezone.now() - SEEN_WITHIN)
+
+
+def known() -> QuerySet[Node]:
+    """Nodes that a request may be made for: a worker that is being restarted is still there."""
+    return Node.objects.filter(last_seen__gte=timezone.now() - KNOWN_FOR)
 
 
 def is_alive(node: Node) -> bool:

@@ -21,10 +21,11 @@ from django.utils import timezone
 
 from engine.runner import is_alive as supervisor_lives
 from jobs.dispatcher import dispatch
+from jobs.losing import CANNOT_START, FOLDER_GONE, NODE_GONE, NODE_SILENT, give_up, lose
 from jobs.messages import send_start
 from jobs.models import Node, Run
 from jobs.nodes import is_alive as node_lives
-from jobs.recorder import conclude_stages, record
+from jobs.recorder import record
 from jobs.states import ACTIVE, RunState
 from jobs.stop import raise_flag
 
@@ -75,9 +76,9 @@ def look_after(run: Run) -> None:
     if supervisor_lives(run.folder):
         _is_well(run)
     elif run.recorded_offset and not run.folder.events.exists():
-        lose(run, "folder_gone")
+        lose(run, FOLDER_GONE)
     elif run.node is None or _silent_for(run.node, SILENT_IS_GONE):
-        give_up(run, "node_gone")
+        give_up(run, NODE_GONE)
     elif run.start_sent_at is None or timezone.now() - run.start_sent_at > RESEND_AFTER:
         _help(run, run.node)
 
@@ -90,11 +91,11 @@ def _is_well(run: Run) -> None:
 
 def _help(run: Run, node: Node) -> None:
     if run.start_attempts >= ATTEMPTS:
-        give_up(run, "cannot_start")
+        give_up(run, CANNOT_START)
         return
     if not node_lives(node):
         if run.state == RunState.ASSIGNED:
-            give_up(run, "node_silent")
+            give_up(run, NODE_SILENT)
         return  # its training may well be alive: wait for the worker
     log.info("run %s has no supervisor: telling %s again", run.pk, node.name)
     Run.objects.filter(pk=run.pk, token=run.token).update(
@@ -105,19 +106,6 @@ def _help(run: Run, node: Node) -> None:
 
 def _silent_for(node: Node, span: timedelta) -> bool:
     return timezone.now() - node.last_seen > span
-
-
-def give_up(run: Run, reason: str) -> None:
-    """Put back a run that has not begun; a run that has begun is lost."""
-    if run.state == RunState.ASSIGNED:
-        run.advance(RunState.ASSIGNED, RunState.QUEUED, reason, if_token=run.token, node=None)
-    else:
-        lose(run, reason)
-
-
-def lose(run: Run, reason: str) -> None:
-    if run.advance(RunState(run.state), RunState.LOST, reason):
-        conclude_stages(run, RunState.LOST)
 
 
 class OnlyOne:

@@ -44,6 +44,7 @@ def record(run: Run) -> bool:
 
 def rebuild(run: Run) -> None:
     """Forget what was derived and derive it again from the first event on."""
+    kept = [problem for problem in run.problems if problem["code"].startswith("run.")]  # not from an event
     with transaction.atomic():
         Run.objects.select_for_update().get(pk=run.pk)
         run.stages.all().delete()
@@ -51,6 +52,10 @@ def rebuild(run: Run) -> None:
         Run.objects.filter(pk=run.pk).update(stage="", progress={}, metrics={}, problems=[], recorded_offset=0)
     run.refresh_from_db()
     record(run)
+    if run.ended:
+        Run.objects.filter(pk=run.pk).update(problems=[*run.problems, *kept])
+        conclude_stages(run, run.state)
+    run.refresh_from_db()
 
 
 def conclude_stages(run: Run, state: str) -> None:
@@ -62,6 +67,8 @@ def conclude_stages(run: Run, state: str) -> None:
 
 def _record_chunk(run: Run) -> bool:
     """Derive the next whole lines; False when there are none."""
+    if not _has_grown(run):
+        return False
     run.refresh_from_db()
     start = run.recorded_offset
     lines = whole_lines(run.folder.events, start)
@@ -81,6 +88,14 @@ def _record_chunk(run: Run) -> bool:
             for name, values in derived.stages.items():
                 run.stages.filter(name=name).update(**asdict(values))
     return True
+
+
+def _has_grown(run: Run) -> bool:
+    """Without asking the database: a row that is out of date only ever knows less."""
+    try:
+        return run.folder.events.stat().st_size > run.recorded_offset
+    except FileNotFoundError:
+        return False
 
 
 def whole_lines(path: Path, start: int) -> bytes:

@@ -8,17 +8,16 @@ from typing import Any
 from engine.problems import Problem, Severity, Value
 from engine.spec import JobSpec
 from jobs.models import Node
-from jobs.nodes import has, installs
+from jobs.nodes import has, installs, known
 
 
 def site_problems(data: JobSpec | Mapping[str, Any]) -> tuple[Problem, ...]:
     """Findings about a request, however incomplete.
 
-    A node counts even when it is silent just now: a worker may restart. A site without any node
-    gets a warning and not an error, since the first one may be about to report.
+    A site without any node gets a warning and not an error, since the first one may be about to report.
     """
     asked = data.model_dump() if isinstance(data, JobSpec) else data
-    nodes = list(Node.objects.all())
+    nodes = list(known())
     if not nodes:
         return (_problem("node.none", "hardware", "warning"),)
     return tuple(_about_nodes(nodes, asked.get("hardware"), asked.get("framework"), asked.get("devices")))

@@ -9,18 +9,12 @@ from django.conf import settings
 from django.utils import timezone
 
 from engine.runner import is_alive, prepare, request_stop
+from jobs.devices import only
 from jobs.models import Run
 from jobs.states import RunState
 from jobs.supervisor import launch
 
 log = logging.getLogger(__name__)
-
-VISIBLE_DEVICES = {
-    "snt9b": "ASCEND_RT_VISIBLE_DEVICES",
-    "snt9b23": "ASCEND_RT_VISIBLE_DEVICES",
-    "cuda": "CUDA_VISIBLE_DEVICES",
-}
-"""Hardware → environment variable that limits a process to its devices. A CPU process needs none."""
 
 
 def start(run_id: int, token: UUID) -> bool:
@@ -53,9 +47,5 @@ def _claim(run: Run, token: UUID) -> bool:
 
 def environment(run: Run) -> dict[str, str]:
     """What the supervisor needs beside our environment: where Redis is, and only the leased devices in sight."""
-    variables = {"REDIS_URL": settings.REDIS_URL}
-    variable = VISIBLE_DEVICES.get(run.job.job_spec.hardware)
-    if variable is not None:
-        devices = run.leases.order_by("device").values_list("device", flat=True)
-        variables[variable] = ",".join(str(device) for device in devices)
-    return variables
+    leased = run.leases.values_list("device", flat=True)
+    return {"REDIS_URL": settings.REDIS_URL, **only(run.job.job_spec.hardware, leased)}

@@ -7,6 +7,8 @@ TRAINYARD_HTTPS           on | off (off): secure cookies, HSTS, trust X-Forwarde
 TRAINYARD_DATA_DIR        var: database, runs, datasets, models
 TRAINYARD_ROOTS           folders from which datasets and weights may be taken, separated by ':'
 TRAINYARD_NODE            name of this node (host name)
+TRAINYARD_HARDWARE        row of the hardware table that this node is (what is plugged in, else cpu)
+TRAINYARD_DEVICES         how many devices this node offers (as many as are plugged in, else CPU cores)
 DATABASE_URL              sqlite:///… or postgres://…
 REDIS_URL                 unix:///path or redis://host:port/0
 TRAINYARD_METRICS_TOKEN   lets a scraper read /metrics with "Authorization: Bearer …" (staff may read it anyway)

@@ -4,10 +4,28 @@ from engine.texts.entry import Text
 
 TEXTS = {
     "node.none": Text(
-        "No node has reported to this site yet; the job waits until one does.",
-        "还没有节点向本站点报到；作业将等待节点报到后再运行。",
+        "No node reports to this site; the job waits until one does.",
+        "没有节点向本站点报到；作业将等待节点报到后再运行。",
         "Ask the administrator to start a worker.",
         "请管理员启动 worker。",
+    ),
+    "run.folder_gone": Text(
+        "The folder of the run has disappeared from the disk; its training is lost.",
+        "运行目录已从磁盘上消失；其训练已丢失。",
+        "Start the job again.",
+        "请重新启动作业。",
+    ),
+    "run.node_gone": Text(
+        "The node {node} has been silent for too long; the training there is lost.",
+        "节点 {node} 长时间没有报到；其上的训练已丢失。",
+        "Ask the administrator about the node, and start the job again.",
+        "请向管理员了解该节点的情况，然后重新启动作业。",
+    ),
+    "run.cannot_start": Text(
+        "The node {node} was asked several times to start the run or to take it over, and did not succeed.",
+        "已多次要求节点 {node} 启动或接管该运行，均未成功。",
+        "The cause is in the worker's log. Start the job again when it is mended.",
+        "原因见 worker 的日志；修复后请重新启动作业。",
     ),
     "hardware.not_here": Text(
         "No node of this site has {hardware}; there is: {there}.",

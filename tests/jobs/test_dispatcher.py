@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from jobs import waiting
 from jobs.dispatcher import dispatch
-from jobs.models import DeviceLease, Node, Run
+from jobs.models import DeviceLease, Job, Node, Run
 from jobs.states import RunState
 from tests.jobs.rows import at_once, node, queued_run
 
@@ -94,6 +94,13 @@ def test_two_nodes_are_not_added_up() -> None:
     run = queued_run(devices=3)
     dispatch()
     assert reason(run) == waiting.TOO_FEW_DEVICES
+
+
+def test_a_stored_spec_of_another_release_does_not_stop_the_queue() -> None:
+    node()
+    old, new = queued_run(), queued_run()
+    Job.objects.filter(pk=old.job_id).update(spec={**old.job.spec, "spec_version": 0, "unknown": True})
+    assert dispatch() == [old.pk, new.pk]
 
 
 def test_every_reason_has_a_text() -> None:

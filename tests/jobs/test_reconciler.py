@@ -14,10 +14,13 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.utils import timezone
 
+from engine.problem_texts import message
+from engine.problems import Problem
 from engine.run_folder import RunFolder
 from jobs import reconciler
 from jobs.models import Node, Run
 from jobs.reconciler import ATTEMPTS, RESEND_AFTER, SILENT_IS_GONE, OnlyOne, reconcile, reconcile_forever
+from jobs.recorder import rebuild
 from jobs.start import start
 from jobs.states import RunState
 from tests.jobs.rows import node, queued_run, run_in
@@ -118,6 +121,11 @@ def test_a_run_that_nothing_helps_is_lost_and_frees_its_device(where: RunState, 
     assert len(sent) == ATTEMPTS - 1
     assert run.transitions.last().reason == "cannot_start"
     assert [row.state for row in run.stages.all()] == ["skipped"]
+    [problem] = run.problems
+    stored = Problem.model_validate({name: value for name, value in problem.items() if name != "stage"})
+    assert "test-node" in message(stored, "en")
+    rebuild(run)
+    assert run.problems == [problem]
 
 
 def test_a_run_that_was_never_started_goes_back_to_the_queue_with_another_token(sent: list[int]) -> None:

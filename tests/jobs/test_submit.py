@@ -118,6 +118,11 @@ def test_a_site_without_nodes_takes_jobs_with_a_warning(spec: dict[str, Any], te
     assert submit(spec, team=team, user=alice)
 
 
+def test_a_node_that_has_been_silent_for_weeks_does_not_count(spec: dict[str, Any]) -> None:
+    node(last_seen=timezone.now() - timedelta(days=30))
+    assert findings(spec)["node.none"] == "warning"
+
+
 def test_a_node_that_is_silent_for_the_moment_still_counts(spec: dict[str, Any]) -> None:
     node(last_seen=timezone.now() - timedelta(hours=1))
     assert "framework.nowhere" not in findings(spec)
