@@ -62,9 +62,8 @@ def _samples(train: TrainOptions, report: Report) -> Iterator[Sample]:
     try:
         for item in formats.get(train.dataset.format).read(path):
             if isinstance(item, Broken):
-                raise Failure(
-                    "preprocess.broken_row", "train.dataset.path", path=str(path), line=item.line, reason=item.reason
-                )
+                where = {"path": str(path), "line": item.line, "why": item.reason}
+                raise Failure("preprocess.broken_row", "train.dataset.path", **(item.parameters | where))
             report.read += 1
             yield item
     except OSError as error:

@@ -49,7 +49,7 @@ class TokenStore:
     """Reads rows out of the file as they are needed; the file stays mapped, not loaded."""
 
     def __init__(self, path: Path) -> None:
-        self._file: Any = safe_open(str(path), framework="np")
+        self._file = _mapped(path)
         self._ids = self._file.get_slice("input_ids")
         self._labels = self._file.get_slice("labels")
         self._offsets: NDArray[np.int64] = self._file.get_tensor("offsets")
@@ -61,3 +61,7 @@ class TokenStore:
     def row(self, index: int) -> Row:
         start, end = int(self._offsets[index]), int(self._offsets[index + 1])
         return self._ids[start:end], self._labels[start:end]
+
+
+def _mapped(path: Path) -> Any:
+    return safe_open(str(path), framework="np")

@@ -26,25 +26,26 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     stop.listen()
     try:
         with joined() as replicas:
-            _train(stage, emitter, replicas, stop)
+            train(stage, emitter, replicas, stop)
     except RuntimeError as error:
         if not stop.asked:
             raise
         raise Stopped("with its peers, as asked") from error  # they left while this one waited for them
 
 
-def _train(stage: StageFile, emitter: Emitter, replicas: Replicas, stop: StopRequest) -> None:
-    train = stage.spec.train
+def train(stage: StageFile, emitter: Emitter, replicas: Replicas, stop: StopRequest) -> None:
+    """The part of one process: load, answer, train, answer."""
+    asked = stage.spec.train
     shape = _shape(stage, replicas)
     store = TokenStore(stage.folder.data / "tokens.safetensors")
     total = _train_iters(stage, len(store))
-    reporter = Reporter(emitter, seq_length=train.seq_length, devices=stage.layout.devices, speaks=replicas.first)
+    reporter = Reporter(emitter, seq_length=asked.seq_length, devices=stage.layout.devices, speaks=replicas.first)
     reporter.progress(0, total, "iterations")
     reporter.say(f"loading {stage.spec.model_path} ({torch.get_num_threads()} threads, {replicas.size} processes)")
     model = load_model(stage.spec.model_path)
-    samples = _samples(stage, model, stop) if replicas.first and train.sample_prompts else None
+    samples = _samples(stage, model, stop) if replicas.first and asked.sample_prompts else None
     if samples:
-        reporter.say(f"answering {len(train.sample_prompts)} prompts before the training")
+        reporter.say(f"answering {len(asked.sample_prompts)} prompts before the training")
         samples.before()
     trainer = build(stage, model, store, shape, total, replicas, reporter, stop)
     trainer.train()

@@ -29,8 +29,8 @@ class Replicas:
         """The module with gradients summed over the replicas during the backward pass."""
         if self.size == 1:
             return module
-        wrapped = DistributedDataParallel(module, gradient_as_bucket_view=True, broadcast_buffers=False)
-        wrapped.register_comm_hook(None, _sum)
+        wrapped = DistributedDataParallel(module, gradient_as_bucket_view=True, forward_sync_buffers=False)
+        wrapped.register_comm_hook(None, lambda _, bucket: _sum(bucket))
         return wrapped
 
     def any(self, value: bool) -> bool:
@@ -57,8 +57,9 @@ def without_sync(module: nn.Module, last: bool) -> AbstractContextManager[Any]:
     return module.no_sync()
 
 
-def _sum(state: None, bucket: Any) -> torch.futures.Future[torch.Tensor]:
-    """Hook on a `GradBucket`. Sum, not mean: each loss is already divided by the trained tokens of the whole global batch."""
+def _sum(bucket: Any) -> torch.futures.Future[torch.Tensor]:
+    """Add up a `GradBucket` over all replicas: a sum, not a mean, since each loss is already divided by the
+    trained tokens of the whole global batch."""
     work = dist.all_reduce(bucket.buffer(), async_op=True)
     return work.get_future().then(lambda done: done.value()[0])  # type: ignore[no-any-return]
 
