@@ -48,7 +48,7 @@ class TableResource(resources.ModelResource):
 
 
 def _resource(table: type[Sourced]) -> type[TableResource]:
-    return resources.modelresource_factory(
+    made: type[TableResource] = resources.modelresource_factory(
         table,
         resource_class=TableResource,
         meta_options={
@@ -60,17 +60,23 @@ def _resource(table: type[Sourced]) -> type[TableResource]:
             "use_transactions": True,
         },
     )
+    return made
 
 
-class TableAdmin(ImportExportModelAdmin, SimpleHistoryAdmin):
+class TableAdmin(ImportExportModelAdmin, SimpleHistoryAdmin):  # type: ignore[misc]
     """A resource table."""
 
     formats = (CSV, XLSX)
     # The other form of import-export has script in its attributes, which the site's policy forbids.
-    export_form_class = ExportForm
+    export_form_class = ExportForm  # type: ignore[assignment]
     list_per_page = 100
-    history_list_display = ("history_change_reason",)
     readonly_fields = ("edited",)
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> list[Any]:
+        """What a row is first, where it comes from last."""
+        names = list(super().get_fields(request, obj))
+        last = [name for name in ("source", "note", "edited") if name in names]
+        return [name for name in names if name not in last] + last
 
     def save_model(self, request: HttpRequest, obj: Sourced, form: Any, change: bool) -> None:
         obj._change_reason = ", ".join(form.changed_data)  # type: ignore[attr-defined]
@@ -115,7 +121,6 @@ class MinDevicesAdmin(TableAdmin):
 class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]
     model = Membership
     extra = 1
-    autocomplete_fields = ("user",)
 
 
 @admin.register(Team)

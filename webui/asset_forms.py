@@ -13,7 +13,7 @@ from engine.problem_texts import message, remedy
 from jobs.assets import Unusable, register_dataset, register_weights
 from jobs.models import Team
 from webui.fields import FORMAT_LABELS
-from webui.verdict import language
+from webui.verdict import language, sentences
 
 FIELD_OF = {"train.dataset.path": "path", "train.dataset.format": "format", "model_path": "path"}
 
@@ -41,7 +41,7 @@ class AssetForm(forms.Form):
             self._register()
         except Unusable as unusable:
             for problem in unusable.problems:
-                words = f"{message(problem, language())} {remedy(problem, language())}"
+                words = sentences(message(problem, language()), remedy(problem, language()))
                 self.add_error(FIELD_OF.get(problem.field), words)
             return False
         return True

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import django_filters
 from django import forms
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
+from django_filters.filters import CharFilter, ChoiceFilter, ModelChoiceFilter
+from django_filters.filterset import FilterSet
 
 from jobs.models import Job, Run
 from jobs.states import RunState
@@ -20,24 +21,26 @@ PAGE_SIZE = 50
 _HEAVY = ("spec", "plan", "verdict")
 
 
-class JobFilter(django_filters.FilterSet):
+class JobFilter(FilterSet):
     """What the history can be narrowed to; choices come from the person's own jobs."""
 
-    text = django_filters.CharFilter(
+    text = CharFilter(  # type: ignore[no-untyped-call]
         field_name="name", lookup_expr="icontains", label=_("Name contains"), widget=forms.TextInput({"type": "search"})
     )
-    state = django_filters.ChoiceFilter(
+    state = ChoiceFilter(  # type: ignore[no-untyped-call]
         field_name="last_state", choices=RunState.choices, label=_("State"), empty_label=_("any")
     )
-    model = django_filters.ChoiceFilter(label=_("Model"), empty_label=_("any"))
-    owner = django_filters.ModelChoiceFilter(queryset=User.objects.none(), label=_("Owner"), empty_label=_("anyone"))
+    model = ChoiceFilter(label=_("Model"), empty_label=_("any"))  # type: ignore[no-untyped-call]
+    owner = ModelChoiceFilter(  # type: ignore[no-untyped-call]
+        queryset=User.objects.none(), label=_("Owner"), empty_label=_("anyone")
+    )
 
     class Meta:
         model = Job
         fields = ("text", "state", "model", "owner")
 
     def __init__(self, data: QueryDict, queryset: QuerySet[Job], user: User | AnonymousUser) -> None:
-        super().__init__(data, queryset)
+        super().__init__(data, queryset)  # type: ignore[no-untyped-call]
         models = Job.objects.visible_to(user).order_by("model").values_list("model", flat=True).distinct()
         self.filters["model"].extra["choices"] = [(name, name) for name in models]
         owners = Job.objects.visible_to(user).order_by().values("owner")

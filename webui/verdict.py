@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from engine.problems import LANGUAGES, Problem, Value
 from webui.fields import FIELDS
 from webui.forms import input_id
 
+_PLAIN = re.compile(r"[\w@%+=:,./{}-]+")
 ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -37,8 +39,8 @@ class Finding:
     input_id: str
     label: str
     severity: str
-    message: str
-    remedy: str
+    words: str
+    """Message and remedy."""
     change: Change | None
 
 
@@ -56,7 +58,7 @@ class Answer:
 
     tone: str
     sentence: str
-    devices: list[str]
+    devices: str
     findings: list[Finding]
     changes: list[Change]
     layout: list[tuple[str, str]]
@@ -71,13 +73,18 @@ def language() -> str:
     return "zh-hans" if current.startswith("zh") else LANGUAGES[0]
 
 
+def sentences(*parts: str) -> str:
+    """Sentences after each other; Chinese puts no space between them."""
+    return ("" if language() == "zh-hans" else " ").join(part for part in parts if part)
+
+
 def answer(verdict: Verdict, plan: Plan | None) -> Answer:
     found = findings(verdict.problems)
     tone, sentence = _sentence(verdict, found)
     return Answer(
         tone=tone,
         sentence=sentence,
-        devices=device_words(verdict.devices),
+        devices=sentences(*device_words(verdict.devices)),
         findings=found,
         changes=[change for change in (_change(sets) for sets in verdict.nearest) if change],
         layout=_facts(_layout_labels(), plan.layout.model_dump()) if plan else [],
@@ -100,8 +107,7 @@ def _finding(problem: Problem) -> Finding:
         input_id=input_id(path) if path else "",
         label=str(FIELDS[path].label) if path else "",
         severity=problem.severity,
-        message=message(problem, language()),
-        remedy=remedy(problem, language()),
+        words=sentences(message(problem, language()), remedy(problem, language())),
         change=_change(problem.nearest),
     )
 
@@ -134,6 +140,8 @@ def flatten(sets: Mapping[str, object], prefix: str = "") -> list[tuple[str, obj
 
 
 def _spell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
     return _("empty") if value is None else str(value)
 
 
@@ -177,11 +185,16 @@ def device_words(need: DeviceNeed) -> list[str]:
 
 
 def steps(plan: Plan) -> list[Step]:
-    return [Step(stage.name, [shlex.join(command.argv) for command in stage.commands]) for stage in plan.stages]
+    return [Step(stage.name, [command_line(command.argv) for command in stage.commands]) for stage in plan.stages]
+
+
+def command_line(argv: tuple[str, ...]) -> str:
+    """Words of a command as a shell would take them; places for the runner to fill in stay as they are."""
+    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in argv)
 
 
 def _facts(labels: Mapping[str, str], values: Mapping[str, object]) -> list[tuple[str, str]]:
-    return [(label, str(values[name])) for name, label in labels.items() if values.get(name) is not None]
+    return [(label, _spell(values[name])) for name, label in labels.items() if values.get(name) is not None]
 
 
 def _layout_labels() -> dict[str, str]:

@@ -17,7 +17,7 @@
     place.replaceChildren(...findings.map((finding) => {
       const line = document.createElement("p");
       line.className = `field-problem ${finding.dataset.severity}`;
-      line.textContent = [".finding-message", ".finding-remedy"].map((part) => finding.querySelector(part).textContent.trim()).join(" ");
+      line.textContent = finding.querySelector(".finding-words").textContent;
       return line;
     }));
     const hint = document.getElementById(`hint_${path}`) ? `hint_${path}` : "";
@@ -29,7 +29,7 @@
 
   function place() {
     const byField = new Map();
-    for (const finding of panel.querySelectorAll(".finding")) {
+    for (const finding of panel.querySelectorAll('.finding:not([data-severity="note"])')) {
       const path = finding.dataset.field;
       if (path) byField.set(path, [...(byField.get(path) ?? []), finding]);
     }

@@ -110,9 +110,10 @@ def _page(
 
 
 def _by_field(answered: Answer | None) -> dict[str, list[Any]]:
+    """What stands under each field; notes are in the panel only."""
     by_field: dict[str, list[Any]] = {}
     for finding in answered.findings if answered else ():
-        if finding.field:
+        if finding.field and finding.severity != "note":
             by_field.setdefault(finding.field, []).append(finding)
     return by_field
 

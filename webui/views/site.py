@@ -61,7 +61,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     )
     if not by_token and not request.user.is_staff:
         raise PermissionDenied
-    response: HttpResponse = ExportToDjangoView(request)
+    response: HttpResponse = ExportToDjangoView(request)  # type: ignore[no-untyped-call]
     return response
 
 

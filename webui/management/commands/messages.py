@@ -69,7 +69,7 @@ def extracted() -> Catalog:
         code = source if path.suffix == ".py" else f"({template.templatize(source, origin=name)})"
         texts = extract("python", io.BytesIO(code.encode()), keywords=KEYWORDS, options={"encoding": "utf-8"})
         for _line, text, comments, context in texts:
-            found.add(text, None, [(name, None)], auto_comments=comments, context=context)
+            found.add(text, None, [(name, 0)], auto_comments=comments, context=context)
     return found
 
 
@@ -154,4 +154,4 @@ def _compiled_differs(translated: Catalog) -> Iterator[str]:
 
 
 def _words(message: Message) -> tuple[str, ...]:
-    return tuple(message.string) if isinstance(message.string, (list, tuple)) else (message.string,)
+    return tuple(message.string) if isinstance(message.string, (list, tuple)) else (message.string or "",)
