@@ -25,20 +25,21 @@ wait_for("never")
 {SUCCEED}
 """
 STUBBORN = """
+def say(pid):
+    os.write(1, b"pid %d\\n" % pid)   # at once: several processes write
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork() == 0:            # keeps the lock, leaves the session
     os.setsid()
     if os.fork() == 0:
-        print("pid", os.getpid(), flush=True)
+        say(os.getpid())
         wait_for("never")
     os._exit(0)
 sleeper = subprocess.Popen(["sleep", "1000"], start_new_session=True)   # keeps only the environment
-emptied = subprocess.Popen(["sleep", "1000"], env={})                   # keeps only the session
+subprocess.run(["sh", "-c", "sleep 1000 & echo pid $!"], env={})        # keeps only the session
 gone = subprocess.Popen(["sh", "-c", "trap : TERM; while :; do sleep 0.1; done"], env={}, start_new_session=True)
-print("pid", gone.pid)                                                  # keeps only its parent
-print("pid", sleeper.pid)
-print("pid", emptied.pid)
-print("pid", os.getpid())
+say(gone.pid)                                                  # keeps only its parent
+say(sleeper.pid)
+say(os.getpid())
 wait_for("never")
 """
 
@@ -140,6 +141,17 @@ def test_a_failure_after_the_wish_to_stop_is_a_stop(tmp_path: Path) -> None:
         tmp_path / "1", stage("train", "(run_dir / 'stop').touch(); os.kill(os.getpid(), signal.SIGKILL)")
     )
     assert run(folder, grace_seconds=0).state == "stopped"
+
+
+def test_a_process_that_has_kept_nothing_but_the_lock_is_swept_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.runner.stage_run.SETTLE_SECONDS", 0.3)
+    options = "env={}, start_new_session=True, close_fds=False"
+    code = f"print(subprocess.Popen(['sleep', '1000'], {options}).pid)"
+    folder = made_run(tmp_path / "1", stage("train", code))
+    assert run(folder).leftover_processes == 0
+    assert not lives(int(log_of(folder)))
 
 
 @pytest.mark.parametrize("detached", [True, False])

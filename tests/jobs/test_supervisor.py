@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_a_killed_supervisor_is_replaced_and_no_fact_is_lost_or_told_twice(
     assert wait_for_result(folder).state == "succeeded"
     assert iterations(folder) == list(range(1, COUNT + 1))
     for name in ("events.jsonl", "logs/train.0.log"):
-        assert announced(server, name) == (folder.path / name).read_bytes()
+        wait_until(lambda name=name: announced(server, name) == (folder.path / name).read_bytes())  # type: ignore[misc]
 
 
 def test_a_killed_redis_hurts_neither_the_run_nor_what_is_announced_after(
@@ -134,9 +135,9 @@ def test_a_killed_redis_hurts_neither_the_run_nor_what_is_announced_after(
     (folder.path / "go").touch()
     assert wait_for_result(folder).state == "succeeded"
     for name in ("events.jsonl", "logs/train.0.log"):
-        content = (folder.path / name).read_bytes()
-        assert announced(server, name)
-        assert content.endswith(announced(server, name))
+        path = folder.path / name
+        wait_until(lambda path=path, name=name: head(server, name) == path.stat().st_size)  # type: ignore[misc]
+        assert path.read_bytes().endswith(announced(server, name))
 
 
 def test_the_flag_stops_a_launched_run(folder: RunFolder) -> None:
@@ -161,6 +162,12 @@ def test_the_supervisor_is_small_and_knows_no_django() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT_ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def head(server: ValkeyServer, name: str) -> int:
+    """How far a file is announced."""
+    last = cast(list[tuple[bytes, object]], server.client.xrevrange(stream_key("23", name), count=1))
+    return int(last[0][0].split(b"-")[0]) if last else 0
 
 
 def announced(server: ValkeyServer, name: str) -> bytes:
