@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.events import EMIT_VARIABLE, Emitter
 from engine.failures import Stopped
+from engine.frameworks.native.stages import PATIENT_THREADS
 from engine.plan import Batch, Layout
 from engine.samples import STATION_MASTER
 from engine.spec import JobSpec
@@ -116,7 +117,7 @@ def process(file: StageFile) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, *launcher, "-m", ROOMS[file.stage], str(folder / "stage.json")],
         cwd=ROOT,
-        env=os.environ | {EMIT_VARIABLE: str(folder / "emitted.jsonl")},
+        env=os.environ | PATIENT_THREADS | {EMIT_VARIABLE: str(folder / "emitted.jsonl")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

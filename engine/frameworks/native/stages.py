@@ -10,6 +10,9 @@ REPORT = "data/report.json"
 LATEST = "checkpoints/latest_checkpointed_iteration.txt"
 SAMPLES = "output/samples.json"
 MODEL = ("output/model/config.json", "output/model/model.safetensors")
+PATIENT_THREADS = {"OMP_WAIT_POLICY": "PASSIVE"}
+"""OpenMP's threads wait by spinning unless told otherwise: a few per cent faster alone, but ten times slower as
+soon as another process wants a core (measured: 48 tokens in 60 s against 7 s on 2 busy cores)."""
 ADAPTER = ("output/adapter/adapter_config.json", "output/adapter/adapter_model.safetensors")
 
 
@@ -27,7 +30,7 @@ def stages(spec: JobSpec, layout: Layout) -> tuple[Stage, ...]:
 
 
 def _alone(stage: str, module: str) -> Command:
-    return Command(argv=("{python}", "-m", module, _stage_file(stage)))
+    return Command(argv=("{python}", "-m", module, _stage_file(stage)), env=PATIENT_THREADS)
 
 
 def _training(layout: Layout) -> Command:
@@ -36,7 +39,7 @@ def _training(layout: Layout) -> Command:
         return _alone("train", "engine.training")
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(layout.devices))
     argv = ("{python}", *launcher, "-m", "engine.training", _stage_file("train"))
-    return Command(argv=argv, processes_per_node=layout.devices)
+    return Command(argv=argv, env=PATIENT_THREADS, processes_per_node=layout.devices)
 
 
 def _stage_file(stage: str) -> str:
