@@ -93,9 +93,23 @@
     }
   });
 
+  // The panel's own text is replaced as a whole; screen readers hear the sentence from a place that stays.
+  function announce() {
+    const status = document.getElementById("verdict-status");
+    const sentence = panel.querySelector(".verdict-sentence")?.textContent.trim() ?? "";
+    if (status.textContent !== sentence) status.textContent = sentence;
+  }
+
+  const lost = (isLost) => (document.getElementById("verdict-lost").hidden = !isLost);
   document.addEventListener("htmx:after:swap", (event) => {
-    if (panel.contains(event.target) || event.target === panel) place();
+    if ((event.detail.ctx?.response?.raw?.status ?? 200) >= 400) return; // fires for answers that are not swapped in, too
+    lost(false);
+    place();
+    announce();
   });
+  for (const name of ["htmx:error", "htmx:response:error"]) {
+    document.addEventListener(name, (event) => event.target === panel && event.detail.error?.name !== "AbortError" && lost(true));
+  }
 
   form.addEventListener("submit", (event) => {
     if (event.submitter?.id === "submit") event.submitter.setAttribute("aria-disabled", "true");

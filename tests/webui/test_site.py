@@ -117,3 +117,10 @@ def test_error_pages_stand_alone(client: Client, settings: LazySettings) -> None
 
 def test_robots_are_asked_to_stay_out(client: Client) -> None:
     assert b"Disallow: /" in client.get("/robots.txt").content
+
+
+def test_an_ended_session_leads_the_whole_page_to_the_login(client: Client) -> None:
+    headers = {"hx-request": "true", "hx-current-url": "http://testserver/jobs/new/?from=3"}
+    response = client.post("/jobs/check/", headers=headers)
+    assert response.headers["HX-Redirect"] == "/login/?next=/jobs/new/%3Ffrom%3D3"
+    assert response.content == b""
