@@ -53,12 +53,12 @@ class Journal:
         line = event.line()
         size = os.fstat(self._descriptor).st_size
         try:
-            written = os.write(self._descriptor, line)
-        except OSError:
-            written = 0
-        if written != len(line):  # the disk is full: leave no half line behind
-            os.ftruncate(self._descriptor, size)
-            raise OSError(f"events.jsonl cannot grow: {written} of {len(line)} bytes written")
+            written, reason = os.write(self._descriptor, line), "no space is left"
+        except OSError as error:
+            written, reason = 0, str(error)
+        if written != len(line):
+            os.ftruncate(self._descriptor, size)  # leave no half line behind
+            raise OSError(f"events.jsonl cannot grow: {reason}")
         self._remember(event.seq, event.stage, event.kind, event.data, event.offset)
 
     def _recover(self) -> None:

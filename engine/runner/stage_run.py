@@ -142,8 +142,7 @@ class StageRun:
         time.sleep(seconds)
 
     def _has_ended(self) -> bool:
-        leader = self._members.leader
-        return self._returncode() is not None or leader is None or not leader.lives()
+        return self._members.leader is None or not self._members.leader.lives()
 
     def _returncode(self) -> int | None:
         try:
