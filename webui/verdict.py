@@ -124,7 +124,11 @@ def field_of(path: str) -> str:
 
 def _change(sets: Mapping[str, Value]) -> Change | None:
     flat = dict(flatten(sets))
-    shown = [f"{FIELDS[path].label}: {_spell(value)}" for path, value in flat.items() if path in FIELDS]
+    shown = [
+        _("%(setting)s: %(value)s") % {"setting": FIELDS[path].label, "value": _spell(value)}
+        for path, value in flat.items()
+        if path in FIELDS
+    ]
     return Change(json.dumps(flat), _(", ").join(shown)) if shown else None
 
 

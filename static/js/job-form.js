@@ -57,9 +57,17 @@
   }
 
   function followSuggestion(input) {
+    if (input.name === "model") return followModel(input.value);
     if (!input.list) return;
     const chosen = [...input.list.options].find((option) => option.value === input.value && option.dataset.path);
     if (chosen && control(chosen.dataset.path).value !== chosen.dataset.value) fill(chosen.dataset.path, chosen.dataset.value);
+  }
+
+  // The other way round: a chosen model brings its registered folder, unless the folder there is one of its own.
+  function followModel(model) {
+    const folders = [...control("model_path").list.options].filter((option) => option.dataset.value === model);
+    const current = control("model_path").value;
+    if (folders.length && !folders.some((option) => option.value === current)) fill("model_path", folders[0].value);
   }
 
   function foldLora() {
