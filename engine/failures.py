@@ -8,7 +8,7 @@ from engine.problems import Fault, Problem, Value
 class Failure(Exception):
     """Raised inside a stage's process; `engine.stage_process` turns it into a `problem` event."""
 
-    def __init__(self, code: str, field: str = "", fault: Fault = "user", **parameters: Value) -> None:
+    def __init__(self, code: str, field: str = "", fault: Fault = "user", /, **parameters: Value) -> None:
         self.problem = Problem(code=code, field=field, fault=fault, parameters=parameters)
         details = ", ".join(f"{key}={value}" for key, value in parameters.items())
         super().__init__(f"{code}: {details}" if details else code)

@@ -16,6 +16,7 @@ from engine.formats import Broken, Sample
 from engine.preprocess import chat, documents, store
 from engine.preprocess.report import Report
 from engine.preprocess.store import Ids, Row
+from engine.problems import Value
 from engine.run_folder import write_atomic
 from engine.spec import TrainOptions
 from engine.stage_file import StageFile
@@ -62,7 +63,7 @@ def _samples(train: TrainOptions, report: Report) -> Iterator[Sample]:
     try:
         for item in formats.get(train.dataset.format).read(path):
             if isinstance(item, Broken):
-                where = {"path": str(path), "line": item.line, "why": item.reason}
+                where: dict[str, Value] = {"path": str(path), "line": item.line, "why": item.reason}
                 raise Failure("preprocess.broken_row", "train.dataset.path", **(item.parameters | where))
             report.read += 1
             yield item

@@ -21,9 +21,9 @@ PROMPTS = ("What is the capital of Italy?", "How do I make a cup of tea?", "中�
 def demo_spec(dataset_path: str | Path, model_path: str | Path, model: str) -> dict[str, Any]:
     """The demo's request, as a form would send it.
 
-    Measured with smollm2-135m: loss 3.9 → 0.4 and the habit in all three answers, in 100 s on 2 shared
-    cores. A model with random weights (`tiny-llama`) has nothing that an adapter could bend, so all of
-    it is trained.
+    Measured with smollm2-135m: loss 3.9 → 0.4 and the habit in all three answers, in about two minutes
+    from start to end on 2 shared cores. A model with random weights (`tiny-llama`) has nothing that an
+    adapter could bend, so all of it is trained.
     """
     random = model == "tiny-llama"
     return {
@@ -40,9 +40,9 @@ def demo_spec(dataset_path: str | Path, model_path: str | Path, model: str) -> d
             "seq_length": 128,
             "micro_batch_size": 8,
             "global_batch_size": 8,
-            "train_iters": 150 if random else 30,
+            "train_iters": 300 if random else 30,
             "learning_rate": 3e-3 if random else 2e-3,
-            "save_interval": 50 if random else 10,
+            "save_interval": 100 if random else 10,
             "sample_prompts": list(PROMPTS),
             "lora": {"rank": 8, "alpha": 16},
         },

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from engine.failures import Failure
 from engine.preprocess.store import TokenStore
 from engine.stage_file import StageFile
 from engine.training.data import Shape
@@ -46,7 +44,7 @@ def build(
         add_adapters(model, train.lora)
     optimizer = adamw(model.parameters(), train.learning_rate)
     progress = Progress(strategy=train.strategy, seed=train.seed)
-    source = _source(stage)
+    source = checkpoint.newest(stage.folder.checkpoints)
     if source is not None:
         checkpoint.load_weights(source, model)
         checkpoint.load_optimizer(source, optimizer)
@@ -67,15 +65,3 @@ def build(
         save_interval=train.save_interval,
         progress=progress,
     )
-
-
-def _source(stage: StageFile) -> Path | None:
-    """This run's own newest checkpoint, else the one that was asked for."""
-    own = checkpoint.newest(stage.folder.checkpoints)
-    asked = stage.spec.train.resume.checkpoint_path
-    if own is not None or asked is None:
-        return own
-    found = checkpoint.newest(Path(asked))
-    if found is None:
-        raise Failure("checkpoint.missing", "train.resume.checkpoint_path", path=asked)
-    return found

@@ -78,11 +78,9 @@ def complete(checkpoints: Path) -> list[Path]:
     return sorted(marker.parent for marker in checkpoints.glob(f"iter_*/{MARKER}"))
 
 
-def newest(path: Path) -> Path | None:
-    """The newest whole checkpoint of a folder of checkpoints, or the folder itself when it is one."""
-    if is_complete(path):
-        return path
-    found = complete(path)
+def newest(checkpoints: Path) -> Path | None:
+    """The newest whole checkpoint, if there is one."""
+    found = complete(checkpoints)
     return found[-1] if found else None
 
 
@@ -106,4 +104,4 @@ def _check_fit(folder: Path, own: Mapping[str, torch.Tensor], stored: Mapping[st
     for key in sorted(own.keys() | stored.keys()):
         mine, theirs = own.get(key), stored.get(key)
         if mine is None or theirs is None or mine.shape != theirs.shape:
-            raise Failure("checkpoint.unfit", "train.resume.checkpoint_path", path=str(folder), parameter=key)
+            raise Failure("checkpoint.unfit", "", "software", path=str(folder), parameter=key)

@@ -36,7 +36,7 @@ def newest_checkpoint(checkpoints: Path) -> Path:
     """The newest whole checkpoint. Raises Failure `checkpoint.missing`."""
     found = checkpoint.newest(checkpoints)
     if found is None:
-        raise Failure("checkpoint.missing", fault="software", path=str(checkpoints))
+        raise Failure("checkpoint.missing", "", "software", path=str(checkpoints))
     return found
 
 

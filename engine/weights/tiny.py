@@ -28,6 +28,9 @@ def write(folder: Path, *, seed: int = 1234, hidden_size: int = 128, layers: int
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
+    from engine.weights.load import quiet_transformers
+
+    quiet_transformers()
     _write_tokenizer(folder, vocab)
     config = LlamaConfig(
         vocab_size=vocab,
