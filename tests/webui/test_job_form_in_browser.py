@@ -1,0 +1,135 @@
+"""The new-job form as a person meets it: checks while typing, findings at their fields, settings filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from jobs.models import Dataset, Job, Team, Weights
+from tests import browsers
+
+AXE = Path(__file__).parent.parent / "browser" / "axe" / "axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright's loop lives in this thread; the rows are only touched between its calls.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        chromium = playwright.chromium.launch(executable_path=browsers.install(), args=list(browsers.FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(
+    browser: Browser,
+    live_server: LiveServer,
+    as_user: Callable[[User], Client],
+    alice: User,
+    team: Team,
+    inputs: dict[str, str],
+) -> Iterator[Page]:
+    """Alice at the form of a new job, with a registered dataset and registered weights."""
+    Dataset.objects.create(team=team, name="Greetings", path=inputs["train.dataset.path"], format="alpaca")
+    Weights.objects.create(team=team, name="Sample", path=inputs["model_path"], model=inputs["model"])
+    session = as_user(alice).cookies["sessionid"].value
+    context = browser.new_context(locale="en-US", base_url=live_server.url)
+    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("console", lambda message: faults.append(message.text) if "Content Security" in message.text else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto("/jobs/new/")
+    expect(page.locator(".verdict-sentence")).to_be_visible()
+    yield page
+    context.close()
+    assert faults == []
+
+
+def _field(page: Page, path: str) -> Locator:
+    return page.locator(f"[id='id_{path}']")
+
+
+def _accessible(page: Page) -> None:
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    assert [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in found] == []
+
+
+def test_a_fresh_form_scolds_nobody_and_becomes_a_job(page: Page) -> None:
+    expect(page.locator(".field-problem")).to_have_count(0)
+    expect(page.locator(".finding-error")).to_have_count(1)
+    _field(page, "name").press_sequentially("Night shift", delay=20)
+    expect(page.locator(".verdict-sentence")).to_have_text("This fits and can start.")
+    expect(page.locator("#verdict-status")).to_have_text("This fits and can start.")
+    expect(page.locator(".commands").first).to_contain_text("engine.preprocess")
+    _accessible(page)
+    page.locator("#submit").click()
+    page.wait_for_url(re.compile(r"/jobs/\d+/$"))
+    assert Job.objects.get().name == "Night shift"
+
+
+def test_a_finding_stands_at_its_field_and_its_button_cures_it(page: Page) -> None:
+    length = _field(page, "train.seq_length")
+    length.fill("99999")
+    expect(length).to_have_attribute("aria-invalid", "true")
+    expect(length).to_have_accessible_description(re.compile("99999"))
+    _accessible(page)
+    page.locator(".finding[data-field='train.seq_length'] button.apply").click()
+    expect(length).to_have_value("8192")
+    expect(length).to_be_focused()
+    expect(length).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_refused_form_keeps_everything_and_leads_to_the_first_problem(page: Page) -> None:
+    _field(page, "name").fill("Night shift")
+    _field(page, "devices").fill("eight")
+    _field(page, "train.lora.rank").evaluate("input => { input.value = 'x' }")
+    page.locator("#submit").click()
+    expect(_field(page, "devices")).to_be_focused()
+    expect(_field(page, "devices")).to_have_value("eight")
+    expect(_field(page, "name")).to_have_value("Night shift")
+    expect(_field(page, "train.lora.rank")).to_have_attribute("aria-invalid", "true")
+    assert not Job.objects.exists()
+
+
+def test_a_link_in_the_panel_opens_the_folded_field(page: Page) -> None:
+    seed = _field(page, "train.seed")
+    expect(seed).to_be_hidden()
+    seed.evaluate("input => { input.value = '-1'; input.dispatchEvent(new Event('input', { bubbles: true })) }")
+    page.locator(".finding[data-field='train.seed'] a").click()
+    expect(seed).to_be_focused()
+
+
+def test_lora_options_appear_with_the_strategy(page: Page) -> None:
+    expect(_field(page, "train.lora.rank")).to_be_hidden()
+    _field(page, "train.strategy").select_option("lora")
+    expect(_field(page, "train.lora.rank")).to_be_visible()
+
+
+def test_a_lost_check_is_said_and_heals(page: Page) -> None:
+    page.route("**/jobs/check/", lambda route: route.fulfill(status=500, body="<h1>boom</h1>"))
+    _field(page, "name").fill("a")
+    expect(page.locator("#verdict-lost")).to_be_visible()
+    expect(page.get_by_text("boom")).to_have_count(0)
+    page.unroute("**/jobs/check/")
+    _field(page, "name").fill("ab")
+    expect(page.locator("#verdict-lost")).to_be_hidden()
+
+
+def test_the_theme_is_remembered_without_a_flash(page: Page) -> None:
+    toggle = page.locator("#theme-toggle")
+    for word in ("light", "dark"):
+        toggle.click()
+        expect(toggle).to_have_accessible_name(f"Theme: {word}")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
+    _accessible(page)
