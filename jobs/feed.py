@@ -106,11 +106,13 @@ class Feed:
         self._redis_url = redis_url
         self._redis_works = True
         self._work: asyncio.Task[None] | None = None
+        self._ends = False
 
     def start(self) -> None:
         self._work = asyncio.create_task(self._run(), name=f"feed {self.folder.name}")
 
     async def stop(self) -> None:
+        self._ends = True  # the Redis client now and then swallows a cancellation
         if self._work is not None:
             self._work.cancel()
             with suppress(asyncio.CancelledError):
@@ -148,7 +150,7 @@ class Feed:
     async def _run(self) -> None:
         redis = Redis.from_url(self._redis_url, socket_connect_timeout=1, socket_timeout=5, retry=Retry(NoBackoff(), 0))
         try:
-            while True:
+            while not self._ends:
                 await self._listen(redis)
                 await self._look_at_silent_files()
         finally:

@@ -155,3 +155,12 @@ async def test_only_followed_files_can_be_asked_for(run: Path) -> None:
     async with following(run, NOWHERE) as feed:
         with pytest.raises(ValueError, match=r"spec\.json"):
             await feed.follow("spec.json")
+
+
+async def test_a_feed_ends_at_whatever_moment_it_is_stopped(run: Path, redis_server: RedisServer) -> None:
+    """The Redis client swallows some cancellations; each of these stops meets it in another state."""
+    append(run, lines(0, 1))
+    for number in range(60):
+        async with asyncio.timeout(SECONDS), following(run, redis_server.url) as feed:
+            await feed.follow(LOG)
+            await asyncio.sleep(number % 20 / 4000)
