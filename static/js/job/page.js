@@ -133,10 +133,12 @@ function connectionState(state) {
   root.dataset.connection = state;
 }
 
-// Begin
-const running = root.querySelector('[data-stage-state="running"]')?.dataset.stage;
+// Begin with the log of the stage that matters now.
+const stageIn = (state) => root.querySelector(`[data-stage-state="${state}"]`)?.dataset.stage;
 const names = [...files.options].map((option) => option.value);
-const first = names.find((name) => name === `logs/${running}.0.log`) ?? names.find((name) => name.startsWith("logs/train.")) ?? names.at(-1);
+const now = stageIn("running") ?? stageIn("failed") ?? stageIn("stopped");
+const wanted = now ? `logs/${now}.0.log` : "logs/train.0.log";
+const first = names.includes(wanted) || (socket && now) ? wanted : names.at(-1);
 files.disabled = names.length === 0;
 showCount(0);
 if (first) openLog(first);
@@ -148,3 +150,5 @@ if (socket) {
 new MutationObserver(() => charts.forEach((chart) => chart.recolour())).observe(document.documentElement, {
   attributeFilter: ["data-bs-theme"],
 });
+
+export { charts, log, socket, view }; // for tests and for the curious
