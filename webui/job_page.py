@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from engine.events import ELAPSED_MS, GRAD_NORM, LEARNING_RATE, LM_LOSS, TOKENS_PER_SECOND
 from jobs.models import Run
 from jobs.run_files import followed_files
+from jobs.states import RunState
 from jobs.story import samples, story
 from jobs.waiting import waiting_text
 
@@ -64,8 +65,8 @@ def live_context(run: Run) -> dict[str, Any]:
         "job": run.job,
         "run": run,
         "story": told,
-        "waiting": waiting_text(run.waiting_for) if run.state == "queued" else "",
-        "share": _share(told.progress),
+        "waiting": waiting_text(run.waiting_for) if run.state == RunState.QUEUED else "",
+        "share": 100 if run.state == RunState.SUCCEEDED else _share(told.progress),
         "numbers": [(key, label, told.metrics.get(key)) for key, label in NUMBERS],
         "samples": samples(run),
         "exported": _exported(run),

@@ -81,6 +81,7 @@ export class LiveParts {
     const part = this.root.querySelector('[data-part="progress"]');
     Object.assign(part.dataset, { stage, done, total: total ?? "" });
     const bar = part.querySelector("progress");
+    bar.hidden = false;
     const share = total ? Math.min(100, Math.floor((100 * done) / total)) : null;
     if (share === null) bar.removeAttribute("value");
     else bar.value = share;
