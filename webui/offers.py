@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 
 from django.contrib.auth.models import User
@@ -58,7 +59,12 @@ def first_inputs(offered: Offers, catalog: Catalog) -> dict[str, str]:
         if offered.suggestions[name]:
             first = offered.suggestions[name][0]
             inputs |= {path: first.value, **first.sets}
-    return inputs
+    return inputs | {"name": suggested_name(inputs)}
+
+
+def suggested_name(inputs: Mapping[str, str]) -> str:
+    """Name of a job that nobody has named yet; `static/js/job-form.js` follows the same rule."""
+    return " ".join(inputs[path] for path in ("model", "train.stage", "train.strategy") if inputs.get(path))
 
 
 def copy_name(name: str) -> str:

@@ -76,9 +76,37 @@
     if (!fold.hidden) fold.open = true;
   }
 
+  // The name follows the choices until the person gives one.
+  const suggestedName = () => ["model", "train.stage", "train.strategy"].map((path) => control(path).value).filter(Boolean).join(" ");
+  let lastSuggested = suggestedName();
+  function followName() {
+    const name = control("name");
+    if (name.value === lastSuggested) name.value = suggestedName();
+    lastSuggested = suggestedName();
+  }
+
+  // Another language is another page: what was entered moves there.
+  const KEPT = "trainyard.job-form";
+  document.querySelector(".language-switch")?.addEventListener("submit", () => {
+    sessionStorage.setItem(KEPT, JSON.stringify([...new FormData(form)]));
+  });
+  function restore() {
+    const kept = sessionStorage.getItem(KEPT);
+    sessionStorage.removeItem(KEPT);
+    if (!kept) return;
+    const values = new Map(JSON.parse(kept));
+    for (const input of form.elements) {
+      if (!input.name || input.name === "csrfmiddlewaretoken") continue;
+      if (input.type === "checkbox") input.checked = values.has(input.name);
+      else input.value = values.get(input.name) ?? input.value;
+    }
+    lastSuggested = suggestedName();
+  }
+
   form.addEventListener("input", (event) => {
     touched.add(event.target.name);
     followSuggestion(event.target);
+    followName();
     if (event.target.name === "train.strategy") foldLora();
   });
 
@@ -123,6 +151,7 @@
     if (event.submitter?.id === "submit") event.submitter.setAttribute("aria-disabled", "true");
   });
 
+  restore();
   foldLora();
   if (form.dataset.firstProblem) {
     // Refused: everything counts as used, and the person starts at the first problem.

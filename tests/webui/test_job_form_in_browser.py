@@ -66,6 +66,8 @@ def _accessible(page: Page) -> None:
 
 def test_a_fresh_form_scolds_nobody_and_becomes_a_job(page: Page) -> None:
     expect(page.locator(".field-problem")).to_have_count(0)
+    expect(page.locator(".finding-error")).to_have_count(0)
+    _field(page, "name").fill("")
     expect(page.locator(".finding-error")).to_have_count(1)
     _field(page, "name").press_sequentially("Night shift", delay=20)
     expect(page.locator(".verdict-sentence")).to_have_text("This fits and can start.")
@@ -75,6 +77,27 @@ def test_a_fresh_form_scolds_nobody_and_becomes_a_job(page: Page) -> None:
     page.locator("#submit").click()
     page.wait_for_url(re.compile(r"/jobs/\d+/$"))
     assert Job.objects.get().name == "Night shift"
+
+
+def test_the_name_follows_the_choices_until_a_person_gives_one(page: Page, inputs: dict[str, str]) -> None:
+    name, strategy = _field(page, "name"), _field(page, "train.strategy")
+    expect(name).to_have_value(f"{inputs['model']} sft full")
+    strategy.select_option("lora")
+    expect(name).to_have_value(f"{inputs['model']} sft lora")
+    name.fill("Night shift")
+    strategy.select_option("full")
+    expect(name).to_have_value("Night shift")
+
+
+def test_another_language_keeps_what_was_entered(page: Page) -> None:
+    _field(page, "name").fill("夜班")
+    _field(page, "train.strategy").select_option("lora")
+    _field(page, "train.lora.rank").fill("many")
+    page.get_by_role("button", name="中文").click()
+    expect(page.locator("html")).to_have_attribute("lang", re.compile("zh"))
+    expect(_field(page, "name")).to_have_value("夜班")
+    expect(_field(page, "train.lora.rank")).to_have_value("many")
+    expect(page.locator(".finding[data-field='train.lora.rank']")).to_be_visible()
 
 
 def test_a_finding_stands_at_its_field_and_its_button_cures_it(page: Page) -> None:
