@@ -52,10 +52,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "refused": ("The sample job was refused: {problems}", "示例任务被拒绝：{problems}"),
     "submitted": ("A real fine-tuning has been submitted: {address}", "已提交一个真实的微调任务：{address}"),
-    "adopted": (
-        "Run {run} ({name}) is {state} and is followed again.",
-        "运行 {run}（{name}）状态为{state}，继续跟踪。",
-    ),
+    "adopted": ("Run {run} ({name}) is there: {state}, {address}", "运行 {run}（{name}）已存在：{state}，{address}"),
     "keep_open": (
         "Ctrl-C stops the site. A training that runs then goes on by itself.",
         "按 Ctrl-C 停止网站；正在进行的训练会继续运行。",

@@ -6,7 +6,9 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.utils import translation
 
+from webui.demo.console import language
 from webui.demo.running import AlreadyServing, Options, serve
 from webui.demo.sample import TINY
 from webui.demo.stopping import stop_trainings
@@ -26,6 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--stop-jobs", action="store_true", help="end the trainings that go on, and leave")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        translation.activate(language())
         if options["stop_jobs"]:
             sys.exit(0 if stop_trainings() else 1)
         names = ("host", "port", "once", "again", "model", "no_job")
