@@ -13,6 +13,10 @@ DATABASE_URL              sqlite:///… or postgres://…
 REDIS_URL                 unix:///path or redis://host:port/0
 TRAINYARD_METRICS_TOKEN   lets a scraper read /metrics with "Authorization: Bearer …" (staff may read it anyway)
 TRAINYARD_LANGUAGE        en | zh-hans: for visitors whose browser asks for neither
+TRAINYARD_TRUSTED_ORIGINS comma-separated, each with its scheme: origins whose forms are taken (behind some proxies)
+TRAINYARD_LOG_LEVEL       of the log on standard error (INFO)
+TRAINYARD_STOP_GRACE_SECONDS   between TERM and KILL when a run is stopped (60; read by the worker's supervisors)
+TZ                        time zone of what is shown (UTC)
 """
 
 import os
