@@ -50,8 +50,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The real sample model could not be had: a tiny one with random weights takes its place.",
         "未能获得真实的示例模型：改用一个随机权重的小模型。",
     ),
-    "refused": ("The sample job was refused: {problems}", "示例任务被拒绝：{problems}"),
-    "submitted": ("A real fine-tuning has been submitted: {address}", "已提交一个真实的微调任务：{address}"),
+    "refused": ("The sample job was refused: {problems}", "示例作业被拒绝：{problems}"),
+    "submitted": ("A real fine-tuning has been submitted: {address}", "已提交一个真实的微调作业：{address}"),
     "adopted": ("Run {run} ({name}) is there: {state}, {address}", "运行 {run}（{name}）已存在：{state}，{address}"),
     "keep_open": (
         "Ctrl-C stops the site. A training that runs then goes on by itself.",
