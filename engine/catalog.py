@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from engine.architecture import Architecture
+
 TABLES = Path(__file__).parent / "tables"
 
 
@@ -74,6 +76,74 @@ class MinDevicesRow:
         return (self.model, self.strategy, self.seq_length, self.framework, self.hardware)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ParallelConfigRow:
+    """Tensor and pipeline size that the vendor recommends for a model and length with MindSpeed-LLM."""
+
+    model: str
+    seq_length: int
+    tensor_parallel_size: int
+    pipeline_parallel_size: int
+    nodes: int
+    cards_per_node: int
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccumulationRow:
+    """What the vendor recommends for a model with LLaMA-Factory. Releases differ: a key may have several rows."""
+
+    model: str
+    strategy: str
+    seq_length: int
+    gradient_accumulation_steps: int | None
+    per_device_train_batch_size: int | None
+    deepspeed: str
+    """ZeRO-1, ZeRO-2, ZeRO-3, ZeRO-3-Offload, or empty."""
+    nodes: int
+    cards_per_node: int
+    source: str
+    note: str
+
+    @property
+    def zero_stage(self) -> int | None:
+        """Null where none is printed, or it needs the host's memory (Offload)."""
+        stage = self.deepspeed.removeprefix("ZeRO-")
+        return int(stage) if stage.isdecimal() else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceLimitRow:
+    """The longest context that a model serves on some devices, as measured by the vendor."""
+
+    model: str
+    memory_gib: int
+    """Nominal memory of the device."""
+    min_devices: int | None
+    """Null where the page prints no number."""
+    max_model_len: int | None
+    gpu_memory_utilization: float | None
+    version: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizationRow:
+    """Whether a model can be served with a kind of quantization."""
+
+    model: str
+    method: str
+    supported: str
+    """yes, no, or as printed where the page is not clear."""
+    version: str
+    source: str
+    note: str
+
+
+RunKey = tuple[str, str, str, int, str]
+"""Model, framework, strategy, length, hardware of finished runs."""
 MinDevicesKey = tuple[str, str, int, str, str]
 
 
@@ -84,6 +154,15 @@ class Catalog:
     hardware: Mapping[str, HardwareRow]
     models: Mapping[str, ModelRow]
     min_devices: Mapping[MinDevicesKey, MinDevicesRow] = field(repr=False)
+    architectures: Mapping[str, Architecture] = field(default_factory=dict, repr=False)
+    """By the model's name; a model without dimensions has none, and then memory is not estimated."""
+    parallel_configs: Mapping[tuple[str, int], ParallelConfigRow] = field(default_factory=dict, repr=False)
+    """By model and length."""
+    accumulations: tuple[AccumulationRow, ...] = field(default=(), repr=False)
+    inference_limits: tuple[InferenceLimitRow, ...] = field(default=(), repr=False)
+    quantizations: tuple[QuantizationRow, ...] = field(default=(), repr=False)
+    own_runs: Mapping[RunKey, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    """Tokens per second and device of the team's finished runs; the first of them replaces the usual figure."""
 
     def min_devices_of(self, model: str, framework: str, hardware: str) -> Iterator[MinDevicesRow]:
         """Every row of one model on one framework and hardware, over strategies and lengths."""
@@ -105,10 +184,15 @@ def load(folder: Path = TABLES) -> Catalog:
     Raises FileNotFoundError when a table is missing and ValueError, naming file and line, when a
     number is not one.
     """
-    from engine.tables_csv import hardware_rows, min_devices_rows, model_rows
+    from engine import tables_advice, tables_architecture, tables_csv
 
     return Catalog(
-        hardware={row.name: row for row in hardware_rows(folder)},
-        models={row.name: row for row in model_rows(folder)},
-        min_devices={row.key: row for row in min_devices_rows(folder)},
+        hardware={row.name: row for row in tables_csv.hardware_rows(folder)},
+        models={row.name: row for row in tables_csv.model_rows(folder)},
+        min_devices={row.key: row for row in tables_csv.min_devices_rows(folder)},
+        architectures={shape.model: shape for shape in tables_architecture.architectures(folder)},
+        parallel_configs={(row.model, row.seq_length): row for row in tables_advice.parallel_config_rows(folder)},
+        accumulations=tuple(tables_advice.accumulation_rows(folder)),
+        inference_limits=tuple(tables_advice.inference_limit_rows(folder)),
+        quantizations=tuple(tables_advice.quantization_rows(folder)),
     )

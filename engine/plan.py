@@ -22,6 +22,8 @@ class Layout(Frozen):
     data_parallel_size: int = Field(ge=1)
     zero_stage: int = Field(default=0, ge=0, le=3)
     recompute: str = "none"
+    reuse_fp32_param: bool = False
+    """MindSpeed-LLM keeps the bf16 weight inside its fp32 copy, which saves memory where it is short."""
 
     @model_validator(mode="after")
     def _product_is_devices(self) -> Layout:
@@ -81,15 +83,23 @@ class Stage(Frozen):
 
 
 class Memory(Frozen):
+    """An estimate of the fullest device at its peak."""
+
     per_device_gib: float
-    usable_gib: float
+    """The sum of `breakdown`."""
+    usable_gib: float | None
+    """What a device of this kind reports as its capacity; null where that is not known."""
     breakdown: dict[str, float]
+    """GiB of weights, gradients, optimizer, activations, logits, buffers and runtime (what no tensor can have)."""
 
 
 class Eta(Frozen):
+    """How long the training itself takes; always a range."""
+
     seconds_low: float
     seconds_high: float
     basis: str
+    """`default_mfu` (a share of the peak that is usual for such a job) or `own_runs`; a reason says more."""
 
 
 class Plan(Frozen):
@@ -111,6 +121,8 @@ class DeviceNeed(Frozen):
     """The printed number; null when there is no row, or the row says unsupported."""
     unsupported: bool
     floor: int | None = None
+    """By the memory model: the smallest number on which the best layout fits."""
     recommended: int | None = None
+    """By the memory model, with the usual settings and room; of a doubted row the safer number."""
     suspect: str | None = None
     """Why the printed number is doubted."""

@@ -43,6 +43,13 @@ class Line:
         except ValueError:
             raise ValueError(f"{self.path}:{self.number}: {column} is {cell!r}, which is no whole number") from None
 
+    def optional_float(self, column: str) -> float | None:
+        cell = self.text(column).strip()
+        try:
+            return float(cell) if cell else None
+        except ValueError:
+            raise ValueError(f"{self.path}:{self.number}: {column} is {cell!r}, which is no number") from None
+
     def integer(self, column: str) -> int:
         number = self.optional_int(column)
         if number is None:

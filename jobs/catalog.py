@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from django.apps import apps
 from django.db.models import Count, Max, Model
 
-from engine.catalog import Catalog, HardwareRow, MinDevicesRow, ModelRow
+from engine.catalog import Catalog, HardwareRow, MinDevicesRow, ModelRow, load
 from jobs.models import Hardware, MinDevices, TrainableModel
 
 Row = HardwareRow | ModelRow | MinDevicesRow
@@ -44,7 +44,9 @@ def _stamp() -> tuple[Any, ...]:
 
 
 def _read() -> Catalog:
-    return Catalog(
+    """The tables of the database; those that it does not hold yet come from the release's files."""
+    return replace(
+        load(),
         hardware={row.name: HardwareRow(**as_values(row, HardwareRow)) for row in Hardware.objects.all()},
         models={row.name: ModelRow(**as_values(row, ModelRow)) for row in TrainableModel.objects.all()},
         min_devices={

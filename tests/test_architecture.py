@@ -23,7 +23,8 @@ FORBIDDEN = {"engine": ("jobs", "webui", "django", "celery", "channels"), "jobs"
 HEAVY = ("preprocess", "weights", "training", "quantization", "inference")
 HEAVY_LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers", "gguf", "peft", "deepspeed")
 LEVELS = (
-    ("spec", "problems", "events", "plan", "catalog", "tables_csv", "run_folder", "stage_file", "failures", "samples",
+    ("spec", "problems", "events", "plan", "architecture", "catalog", "tables_csv", "tables_architecture",
+     "tables_advice", "run_folder", "stage_file", "failures", "samples",
      "texts", "problem_texts", "stage_process"),
     ("families", "formats", "devices", "knowledge"),
     ("frameworks",),

@@ -1,0 +1,97 @@
+"""What fits: the best layout on a number of devices, and the two numbers that the check shows.
+
+floor: the smallest number whose best layout fits, everything that saves memory allowed.
+recommended: with the usual settings. MindSpeed-LLM: no recompute (mixtures of experts: full), an even split of
+layers. LLaMA-Factory: a ZeRO level that leaves a fifth of the memory free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.catalog import HardwareRow
+from engine.plan import Layout
+from engine.planner.layouts import legal
+from engine.planner.memory import Estimate, Setting, estimate
+from engine.planner.memory.constants import LLAMA_FACTORY_HEADROOM
+from engine.planner.memory.parameters import count
+from engine.spec import LayoutRequest
+
+ANY = LayoutRequest()
+MOST_NODES = 128
+"""Where the search for a number of devices ends."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Numbers of devices; null where none up to MOST_NODES nodes is enough, or memory is not known."""
+
+    floor: int | None
+    recommended: int | None
+
+
+@lru_cache(maxsize=4096)
+def smallest(setting: Setting, devices: int, wish: LayoutRequest = ANY) -> Estimate | None:
+    """The layout that needs the least memory; None if there is no legal one."""
+    return min(_estimates(setting, _least(setting, devices, wish)), key=lambda e: e.breakdown.total, default=None)
+
+
+@lru_cache(maxsize=4096)
+def need(setting: Setting, hardware: HardwareRow, wish: LayoutRequest = ANY) -> Need:
+    if setting.memory_gib is None:
+        one = hardware.device_step if setting.framework == "native" else None
+        return Need(one, one)
+    floor = next((number for number in counts(hardware) if _fits(setting, number, wish)), None)
+    recommended = None
+    if floor is not None:
+        larger = (number for number in counts(hardware) if number >= floor)
+        recommended = next((number for number in larger if _is_comfortable(setting, number, wish)), None)
+    return Need(floor, recommended)
+
+
+def counts(hardware: HardwareRow) -> Iterator[int]:
+    """Doubling from the smallest unit to a node, then doubling the nodes: the counts that tables print."""
+    number = hardware.device_step
+    while number < hardware.devices_per_node:
+        yield number
+        number *= 2
+    nodes = 1
+    while nodes <= MOST_NODES:
+        yield nodes * hardware.devices_per_node
+        nodes *= 2
+
+
+def _least(setting: Setting, devices: int, wish: LayoutRequest) -> Iterator[Layout]:
+    """Layouts with everything on that saves memory and that the person has not ruled out."""
+    recompute = "full" if wish.recompute is None else wish.recompute
+    return legal(setting, devices, wish, recompute=recompute, reuse=True)
+
+
+def usual(setting: Setting, devices: int, wish: LayoutRequest) -> Iterator[Layout]:
+    recompute = wish.recompute or ("none" if setting.shape.experts is None else "full")
+    return legal(setting, devices, wish, recompute=recompute, even=True)
+
+
+def _estimates(setting: Setting, layouts: Iterator[Layout]) -> Iterator[Estimate]:
+    return (estimate(setting, layout) for layout in layouts)
+
+
+def _fits(setting: Setting, devices: int, wish: LayoutRequest) -> bool:
+    if _is_hopeless(setting, devices):
+        return False
+    return any(found.fits for found in _estimates(setting, _least(setting, devices, wish)))
+
+
+def _is_comfortable(setting: Setting, devices: int, wish: LayoutRequest) -> bool:
+    limit = LLAMA_FACTORY_HEADROOM if setting.framework == "llama-factory" else 1.0
+    return any(found.share <= limit for found in _estimates(setting, usual(setting, devices, wish)))
+
+
+def _is_hopeless(setting: Setting, devices: int) -> bool:
+    """Would even the states alone, shared out over all devices, be too much? Spares looking at every layout."""
+    if setting.memory_gib is None or setting.framework == "native":
+        return False
+    least = 2 if setting.lora_rank is not None else 2 + 2 + 10
+    return least * count(setting.shape).text / devices > setting.memory_gib * 2**30

@@ -1,0 +1,59 @@
+"""Memory of a native job: an ESTIMATE on the usual formulas, and marked so wherever it is shown.
+
+Every process holds the whole model and its own micro-batch; ZeRO levels shard states as FSDP2 does. The layer
+formula counts the tensors that autograd keeps in transformers' Llama code without gradient checkpointing:
+inputs and outputs of both norms with the normalised value, q, k, v, the attention's output twice, and gate, its
+activation, up and product.
+"""
+
+from __future__ import annotations
+
+from engine.plan import Layout
+from engine.planner.memory import constants as c
+from engine.planner.memory import device
+from engine.planner.memory.adapters import separate_adapters
+from engine.planner.memory.breakdown import Breakdown
+from engine.planner.memory.parameters import count
+from engine.planner.memory.setting import Setting
+
+
+def peak(setting: Setting, layout: Layout) -> Breakdown:
+    shape, tokens = setting.shape, setting.seq_length * setting.micro_batch_size
+    bytes_each = c.FP32 if setting.on_cpu else c.WEIGHT
+    weights, gradients, optimizer = _static(setting, layout)
+    layer = 6 * shape.hidden_size + 3 * shape.query_size + 2 * shape.key_value_size + 4 * _intermediate(setting)
+    return Breakdown(
+        weights=weights,
+        gradients=gradients,
+        optimizer=optimizer,
+        activations=bytes_each * layer * shape.num_hidden_layers * tokens,
+        logits=c.NATIVE_LOGITS * shape.vocab_size * tokens,
+        buffers=gradients if layout.data_parallel_size > 1 and setting.on_cpu and layout.zero_stage == 0 else 0.0,
+        runtime=device.overhead(setting, communicators(layout)),
+    )
+
+
+def communicators(layout: Layout) -> int:
+    return 2 if layout.devices > 1 else 0
+
+
+def _static(setting: Setting, layout: Layout) -> tuple[float, float, float]:
+    """fp32 weights and gradients and two moments: 16 bytes a trained parameter; a frozen one needs its weight alone."""
+    counts, replicas = count(setting.shape), layout.data_parallel_size
+    frozen = 0 if setting.lora_rank is None else counts.total
+    trained = counts.total if setting.lora_rank is None else separate_adapters(setting.shape, setting.lora_rank)
+
+    def share(stage: int) -> int:
+        return replicas if layout.zero_stage >= stage else 1
+
+    weight = c.FP32 if setting.on_cpu else c.WEIGHT
+    weights = (weight * frozen + c.FP32 * trained) / share(3)
+    return weights, c.FP32 * trained / share(2), c.MOMENTS * trained / share(1)
+
+
+def _intermediate(setting: Setting) -> int:
+    """Width of the feed-forward that one token passes."""
+    experts = setting.shape.experts
+    if experts is None:
+        return setting.shape.intermediate_size
+    return (experts.top_k + experts.shared) * experts.intermediate_size
