@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.catalog import TABLES, load
 from engine.plan import DeviceNeed, Plan
-from engine.planner import Unplannable, Verdict, check, plan
+from engine.planner import Unplannable, Verdict, check, decide, plan
 from engine.problem_texts import known
 from engine.problems import LANGUAGES, Problem
 from engine.readable import plan_text, verdict_text
@@ -91,7 +91,7 @@ def _verb(options: argparse.Namespace) -> int:
     if options.verb == "check" or verdict.spec is None or not verdict.fits:
         return _say(verdict, options)
     try:
-        made = plan(verdict.spec, catalog)
+        made = (plan if options.verb == "run" else decide)(verdict.spec, catalog)
     except Unplannable as refusal:
         return _say(verdict.model_copy(update={"problems": refusal.problems}), options)
     if options.verb == "run" and verdict.problems:

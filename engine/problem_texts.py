@@ -11,18 +11,32 @@ from typing import Any
 
 from engine.plan import Reason
 from engine.problems import LANGUAGES, Problem
-from engine.texts import devices, files, reasons, request, rows, running, shape, site
+from engine.texts import (
+    choices,
+    devices,
+    files,
+    layout,
+    memory,
+    reasons,
+    request,
+    rows,
+    running,
+    shape,
+    site,
+)
 from engine.texts.entry import Text
 
 PROBLEMS: dict[str, Text] = {
     **shape.TEXTS,
     **request.TEXTS,
     **devices.TEXTS,
+    **layout.TEXTS,
+    **memory.TEXTS,
     **files.TEXTS,
     **running.TEXTS,
     **site.TEXTS,
 }
-REASONS: dict[str, Text] = {**reasons.TEXTS, **rows.TEXTS}
+REASONS: dict[str, Text] = {**reasons.TEXTS, **choices.TEXTS, **rows.TEXTS}
 
 
 class _Parameters(dict[str, Any]):

@@ -22,6 +22,11 @@ _WORDS = {
     "nearest": ("These changes would fit:", "以下修改可行："),
     "layout": ("Layout", "并行布局"),
     "batch": ("Batch", "批"),
+    "memory": ("Memory of a device (estimate)", "每设备内存（估计）"),
+    "duration": ("Training takes about (hours)", "训练约需（小时）"),
+    "not_launchable": ("none: this release cannot start the framework", "无：本版本不能启动此框架"),
+    "floor": ("By the memory model at least", "按内存模型至少"),
+    "recommended": ("recommended", "推荐"),
     "because": ("Because", "原因"),
     "stages": ("Stages", "阶段"),
     "nothing": ("empty", "空"),
@@ -42,6 +47,11 @@ def _verdict_lines(verdict: Verdict, language: str) -> Iterator[str]:
         yield from _problem_lines(problem, language)
     if verdict.devices.table is not None or verdict.devices.unsupported:
         yield f"{_word('minimum', language)}: {_need(verdict.devices, language)}"
+    if verdict.devices.floor is not None and verdict.devices.recommended is not None:
+        yield (
+            f"{_word('floor', language)}: {verdict.devices.floor}; "
+            f"{_word('recommended', language)}: {verdict.devices.recommended}"
+        )
     if verdict.spec is not None or any(problem.field for problem in verdict.problems):
         yield _word("fits" if verdict.fits else "fits_not", language)
     if verdict.nearest:
@@ -78,13 +88,25 @@ def plan_text(plan: Plan, language: str) -> str:
 def _plan_lines(plan: Plan, language: str) -> Iterator[str]:
     yield f"{_word('layout', language)}: {_pairs(plan.layout.model_dump(), language)}"
     yield f"{_word('batch', language)}: {_pairs(plan.batch.model_dump(), language)}"
+    yield from _estimates(plan, language)
     yield f"{_word('because', language)}:"
     for reason in plan.reasons:
         yield f"  {reason.decision}: {problem_texts.reason(reason, language)}"
-    yield f"{_word('stages', language)}:"
+    yield f"{_word('stages', language)}:" + ("" if plan.stages else f" {_word('not_launchable', language)}")
     for stage in plan.stages:
         for command in stage.commands:
             yield f"  {stage.name}: {' '.join(command.argv)}"
+
+
+def _estimates(plan: Plan, language: str) -> Iterator[str]:
+    if plan.memory is not None:
+        memory = plan.memory
+        capacity = "" if memory.usable_gib is None else f" / {memory.usable_gib:.1f}"
+        parts = ", ".join(f"{name} {gib:.1f}" for name, gib in memory.breakdown.items())
+        yield f"{_word('memory', language)}: {memory.per_device_gib:.1f}{capacity} GiB ({parts})"
+    if plan.eta is not None:
+        low, high = plan.eta.seconds_low / 3600, plan.eta.seconds_high / 3600
+        yield f"{_word('duration', language)}: {low:.1f} - {high:.1f}"
 
 
 def _pairs(values: dict[str, Value], language: str) -> str:

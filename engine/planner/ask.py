@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from engine.architecture import Architecture
 from engine.catalog import Catalog, HardwareRow, MinDevicesRow, ModelRow
 from engine.frameworks import Description, description
 from engine.problems import Problem
@@ -26,6 +27,11 @@ class Ask:
     @property
     def hardware(self) -> HardwareRow | None:
         return self.catalog.hardware.get(self.spec.hardware)
+
+    @property
+    def shape(self) -> Architecture | None:
+        """The model's dimensions, if they are known."""
+        return self.catalog.architectures.get(self.spec.model)
 
     @cached_property
     def framework(self) -> Description:

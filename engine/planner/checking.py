@@ -14,6 +14,7 @@ from engine.planner.nearest import differences
 from engine.planner.rules import RULES
 from engine.planner.rules.devices import safer
 from engine.planner.shape import Shape, look
+from engine.planner.sizing import need_of
 from engine.planner.verdict import Verdict
 from engine.problems import Problem
 from engine.spec import JobSpec
@@ -56,12 +57,13 @@ def _by_rules(shape: Shape, ask: Ask) -> list[Problem]:
 
 
 def _need(shape: Shape, ask: Ask) -> DeviceNeed:
-    cell = ask.cell if all(shape.has(path) for path in CELL) else None
-    if cell is None:
+    if not all(shape.has(path) for path in (*CELL, "train.lora")):
         return DeviceNeed(table=None, unsupported=False)
+    cell, need = ask.cell, need_of(ask)
     return DeviceNeed(
-        table=cell.devices,
-        unsupported=cell.devices is None,
-        recommended=safer(ask),
-        suspect=cell.suspect or None,
+        table=None if cell is None else cell.devices,
+        unsupported=cell is not None and cell.devices is None,
+        floor=need.floor,
+        recommended=safer(ask) or need.recommended,
+        suspect=None if cell is None else cell.suspect or None,
     )

@@ -18,6 +18,8 @@ ROUNDS = 3
 _OTHER_WAYS = (
     "batch.not_divisible",
     "batch.not_of_micro",
+    "devices.memory",
+    "devices.memory_never",
     "devices.too_few",
     "devices.unsupported",
     "framework.not_for_model",

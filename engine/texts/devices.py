@@ -43,6 +43,14 @@ TEXTS = {
         "请使用 {minimum} 个或更多。",
     ),
     "devices.no_row": Text(
+        "The minimum-device table has no row for {model}, {strategy}, length {seq_length}, {framework}, {hardware}. "
+        "By the memory model (an estimate) {floor} devices are enough, and {recommended} are recommended.",
+        "最小卡数表中没有 {model}、{strategy}、长度 {seq_length}、{framework}、{hardware} 这一行。"
+        "按内存模型估计，{floor} 个设备足够，推荐 {recommended} 个。",
+        "Lengths that it has: {lengths}. The row of a longer one is on the safe side.",
+        "表中有的长度：{lengths}。按更长的一行准备更为稳妥。",
+    ),
+    "devices.no_row_no_estimate": Text(
         "The minimum-device table has no row for {model}, {strategy}, length {seq_length}, {framework}, {hardware}; "
         "whether the devices are enough is not known.",
         "最小卡数表中没有 {model}、{strategy}、长度 {seq_length}、{framework}、{hardware} 这一行，"

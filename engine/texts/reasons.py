@@ -26,10 +26,4 @@ TEXTS = {
     "reason.one_epoch": Text(
         "Neither iterations nor epochs are given: every sample is seen once.", "未给出迭代数和轮数：每条样本训练一次。"
     ),
-    "reason.no_memory_estimate": Text(
-        "This release does not estimate the memory of a native job.", "本版本不估算 native 作业的内存。"
-    ),
-    "reason.no_eta": Text(
-        "The time left is measured once the first iterations are done.", "完成最初几次迭代后即可测得剩余时间。"
-    ),
 }

@@ -21,12 +21,15 @@ class Breakdown:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, part.name) for part in fields(self))
+        return sum(self.parts().values())
 
     @property
     def used(self) -> float:
         """Without the runtime: what is compared with the usable memory."""
         return self.total - self.runtime
 
+    def parts(self) -> dict[str, float]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
     def gib(self) -> dict[str, float]:
-        return {part.name: getattr(self, part.name) / GIB for part in fields(self)}
+        return {name: size / GIB for name, size in self.parts().items()}

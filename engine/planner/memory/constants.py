@@ -54,6 +54,8 @@ MOMENTS = 8
 """Adam's two, in fp32."""
 NATIVE_LOGITS = 12
 """Bytes a token and vocabulary entry: fp32 logits, their log-softmax and their gradient. Estimate."""
+ADAPTED_OUTPUTS = 2
+"""Tensors as wide as its output that an adapted linear layer holds more than a plain one; measured on a CPU."""
 CPU_RUNTIME_GIB = 0.5
 """Python with torch and transformers in memory, measured on Linux."""
 

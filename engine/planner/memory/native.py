@@ -3,7 +3,8 @@
 Every process holds the whole model and its own micro-batch; ZeRO levels shard states as FSDP2 does. The layer
 formula counts the tensors that autograd keeps in transformers' Llama code without gradient checkpointing:
 inputs and outputs of both norms with the normalised value, q, k, v, the attention's output twice, and gate, its
-activation, up and product.
+activation, up and product. Against SmolLM2-135M on a CPU, 512 to 2048 tokens in a micro-batch, full and LoRA: the
+measured peak is met within 12 per cent, most often from above; at 256 tokens LoRA is put a fifth too high.
 """
 
 from __future__ import annotations
@@ -19,16 +20,15 @@ from engine.planner.memory.setting import Setting
 
 def peak(setting: Setting, layout: Layout) -> Breakdown:
     shape, tokens = setting.shape, setting.seq_length * setting.micro_batch_size
-    bytes_each = c.FP32 if setting.on_cpu else c.WEIGHT
+    each = c.FP32 if setting.on_cpu else c.WEIGHT
     weights, gradients, optimizer = _static(setting, layout)
-    layer = 6 * shape.hidden_size + 3 * shape.query_size + 2 * shape.key_value_size + 4 * _intermediate(setting)
     return Breakdown(
         weights=weights,
         gradients=gradients,
         optimizer=optimizer,
-        activations=bytes_each * layer * shape.num_hidden_layers * tokens,
+        activations=each * _layer(setting) * shape.num_hidden_layers * tokens,
         logits=c.NATIVE_LOGITS * shape.vocab_size * tokens,
-        buffers=gradients if layout.data_parallel_size > 1 and setting.on_cpu and layout.zero_stage == 0 else 0.0,
+        buffers=0.0,  # gradients are views of the buckets that are sent
         runtime=device.overhead(setting, communicators(layout)),
     )
 
@@ -49,6 +49,16 @@ def _static(setting: Setting, layout: Layout) -> tuple[float, float, float]:
     weight = c.FP32 if setting.on_cpu else c.WEIGHT
     weights = (weight * frozen + c.FP32 * trained) / share(3)
     return weights, c.FP32 * trained / share(2), c.MOMENTS * trained / share(1)
+
+
+def _layer(setting: Setting) -> int:
+    """Elements that one layer keeps for one token."""
+    shape, inner = setting.shape, _intermediate(setting)
+    plain = 6 * shape.hidden_size + 3 * shape.query_size + 2 * shape.key_value_size + 4 * inner
+    if setting.lora_rank is None:
+        return plain
+    outputs = shape.query_size + 2 * shape.key_value_size + 2 * shape.hidden_size + 2 * inner
+    return plain + c.ADAPTED_OUTPUTS * outputs
 
 
 def _intermediate(setting: Setting) -> int:

@@ -1,7 +1,7 @@
 """Every rule about a request, in the order in which its findings are shown."""
 
 from engine.planner.ask import CELL, Rule
-from engine.planner.rules import batch, data, devices, framework, layout, model, schedule
+from engine.planner.rules import batch, data, devices, framework, layout, memory, model, quirks, schedule
 
 LAYOUT = (
     "train.layout.tensor_parallel_size",
@@ -9,6 +9,8 @@ LAYOUT = (
     "train.layout.context_parallel_size",
 )
 BATCH = ("framework", "devices", "train.micro_batch_size", "train.global_batch_size", *LAYOUT)
+JUDGED = (*CELL, "devices", "train.micro_batch_size", "train.layout", "train.lora")
+"""What the memory of a job follows from."""
 
 RULES: tuple[Rule, ...] = (
     Rule(model.unknown, ("model",)),
@@ -21,19 +23,30 @@ RULES: tuple[Rule, ...] = (
     Rule(devices.nodes, ("framework", "hardware", "devices")),
     Rule(devices.unsupported, CELL),
     Rule(devices.too_few, (*CELL, "devices")),
-    Rule(devices.no_row, CELL),
+    Rule(memory.does_not_fit, JUDGED),
+    Rule(devices.no_row, (*CELL, "train.lora")),
+    Rule(memory.no_table, CELL),
     Rule(devices.suspect, CELL),
+    Rule(memory.below_recommended, JUDGED),
+    Rule(memory.little_room, JUDGED),
+    Rule(quirks.of_model, ("model", "framework")),
     Rule(data.format_of_framework, ("framework", "train.dataset.format")),
     Rule(data.format_of_stage, ("train.stage", "train.dataset.format")),
     Rule(data.ending, ("framework", "train.dataset.path", "train.dataset.format")),
     Rule(schedule.seq_length, ("model", "train.seq_length")),
     Rule(schedule.both_lengths, ("train.train_iters", "train.epochs")),
     Rule(schedule.learning_rates, ("train.learning_rate", "train.min_learning_rate")),
-    Rule(schedule.resume, ("train.resume.checkpoint_path",)),
+    Rule(schedule.resume, ("framework", "train.strategy", "train.resume")),
     Rule(schedule.unused_lora, ("train.strategy", "train.lora")),
     Rule(layout.not_in_framework, ("framework", "train.layout")),
     Rule(layout.product, ("framework", "devices", *LAYOUT)),
+    Rule(layout.not_of_framework, ("framework", "train.layout")),
+    Rule(layout.tensor_in_node, ("framework", "train.layout.tensor_parallel_size")),
     Rule(layout.heads, ("framework", "model", "train.layout.tensor_parallel_size")),
+    Rule(layout.stages, ("framework", "model", "train.layout.pipeline_parallel_size")),
+    Rule(layout.context, ("framework", "train.seq_length", "train.layout.context_parallel_size")),
+    Rule(layout.experts, ("framework", "model", "devices", "train.layout")),
     Rule(batch.micro_in_global, ("train.micro_batch_size", "train.global_batch_size")),
     Rule(batch.replicas, BATCH),
+    Rule(memory.batch_of_layouts, (*JUDGED, "train.global_batch_size")),
 )

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from engine.catalog import HardwareRow, MinDevicesRow
 from engine.planner.ask import Ask, round_up
+from engine.planner.sizing import need_of
 from engine.problems import Problem, Value
 from engine.tables_csv import ONE_DIE, SWAPPED
 
@@ -81,27 +82,32 @@ def too_few(ask: Ask) -> Iterator[Problem]:
 
 
 def no_row(ask: Ask) -> Iterator[Problem]:
-    """Not a fault: the number is then the person's own."""
-    if ask.cell is not None or ask.model is None or ask.hardware is None:
+    """Not a fault: the memory model answers, and where it cannot the number is the person's own."""
+    spec, model = ask.spec, ask.model
+    if ask.cell is not None or model is None or ask.hardware is None or not ask.framework.table:
         return
-    if not ask.framework.table:
-        yield Problem(code="devices.no_table", field="devices", severity="note")
-    elif ask.spec.framework in ask.model.frameworks and ask.spec.hardware in ask.framework.hardware:
-        spec, lengths = ask.spec, _lengths(ask)
-        yield Problem(
-            code="devices.no_row",
-            field="devices",
-            severity="note",
-            parameters={
-                "model": spec.model,
-                "strategy": spec.train.strategy,
-                "seq_length": spec.train.seq_length,
-                "framework": spec.framework,
-                "hardware": spec.hardware,
-                "lengths": ", ".join(map(str, lengths)) or "-",
-            },
-            nearest=_next_length(spec.train.seq_length, lengths),
-        )
+    if spec.framework not in model.frameworks or spec.hardware not in ask.framework.hardware:
+        return
+    lengths, need = _lengths(ask), need_of(ask)
+    parameters: dict[str, Value] = {
+        "model": spec.model,
+        "strategy": spec.train.strategy,
+        "seq_length": spec.train.seq_length,
+        "framework": spec.framework,
+        "hardware": spec.hardware,
+        "lengths": ", ".join(map(str, lengths)) or "-",
+    }
+    near = _next_length(spec.train.seq_length, lengths)
+    known = need.floor is not None and need.recommended is not None
+    if known:
+        parameters |= {"floor": need.floor, "recommended": need.recommended}
+    yield Problem(
+        code="devices.no_row" if known else "devices.no_row_no_estimate",
+        field="devices",
+        severity="note",
+        parameters=parameters,
+        nearest=near,
+    )
 
 
 def _lengths(ask: Ask) -> list[int]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import gcd
 
 from engine.planner.ask import Ask, round_up
+from engine.planner.layouts import CONTEXT_ABOVE, MAX_TENSOR, pipeline_sizes
+from engine.planner.memory.megatron import layers_of_stage
 from engine.problems import Problem, Value
 
 SPLITS = ("tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size")
@@ -69,3 +71,85 @@ def heads(ask: Ask) -> Iterator[Problem]:
             },
             nearest={"train.layout.tensor_parallel_size": fitting},
         )
+
+
+def not_of_framework(ask: Ask) -> Iterator[Problem]:
+    """LLaMA-Factory does not cut a model, and MindSpeed-LLM shares out optimizer states alone (ZeRO stage 1)."""
+    wish = ask.spec.train.layout
+    if ask.spec.framework == "llama-factory":
+        for name in (*SPLITS, "expert_parallel_size"):
+            if (getattr(wish, name) or 1) > 1:
+                yield _not_of(ask, name, getattr(wish, name), 1)
+    if ask.spec.framework == "mindspeed-llm" and (wish.zero_stage or 0) > 1:
+        yield _not_of(ask, "zero_stage", wish.zero_stage, 1)
+
+
+def _not_of(ask: Ask, name: str, value: Value, nearest: Value) -> Problem:
+    return Problem(
+        code="layout.not_of_framework",
+        field=f"train.layout.{name}",
+        parameters={"framework": ask.spec.framework, "name": name, "value": value, "most": nearest},
+        nearest={f"train.layout.{name}": nearest},
+    )
+
+
+def tensor_in_node(ask: Ask) -> Iterator[Problem]:
+    size = ask.spec.train.layout.tensor_parallel_size
+    if size is not None and size > MAX_TENSOR and ask.framework.splits_models:
+        yield Problem(
+            code="layout.tensor_too_large",
+            field="train.layout.tensor_parallel_size",
+            parameters={"tensor_parallel_size": size, "most": MAX_TENSOR},
+            nearest={"train.layout.tensor_parallel_size": None},
+        )
+
+
+def stages(ask: Ask) -> Iterator[Problem]:
+    """Every pipeline stage needs a layer; an uneven split works, but has to be spelled out."""
+    size, shape = ask.spec.train.layout.pipeline_parallel_size, ask.shape
+    layers = ask.model.num_hidden_layers if ask.model is not None else None
+    if size is None or layers is None or not ask.framework.splits_models:
+        return
+    parameters: dict[str, Value] = {"pipeline_parallel_size": size, "layers": layers}
+    place = "train.layout.pipeline_parallel_size"
+    if (size - 1) * layers_of_stage(layers, size) >= layers:
+        most = max(pipeline_sizes(layers, 2**10))
+        yield Problem(
+            code="layout.too_many_stages", field=place, parameters={**parameters, "most": most}, nearest={place: None}
+        )
+    elif layers % size:
+        filled = shape is not None and shape.experts is not None
+        yield Problem(
+            code="layout.empty_layers" if filled else "layout.uneven",
+            field=place,
+            severity="note" if filled else "warning",
+            parameters=parameters,
+        )
+
+
+def context(ask: Ask) -> Iterator[Problem]:
+    """MindSpeed-LLM asks for a context-parallel size of at least 2 above 32768 tokens."""
+    size, length = ask.spec.train.layout.context_parallel_size, ask.spec.train.seq_length
+    if size == 1 and length > CONTEXT_ABOVE and ask.spec.framework == "mindspeed-llm":
+        yield Problem(
+            code="layout.context_needed",
+            field="train.layout.context_parallel_size",
+            parameters={"seq_length": length, "limit": CONTEXT_ABOVE},
+            nearest={"train.layout.context_parallel_size": None},
+        )
+
+
+def experts(ask: Ask) -> Iterator[Problem]:
+    """Expert parallel needs experts, and divides them and the replicas."""
+    size, shape = ask.spec.train.layout.expert_parallel_size, ask.shape
+    if size is None or size == 1 or shape is None or not ask.framework.splits_models:
+        return
+    place, replicas = "train.layout.expert_parallel_size", ask.replicas
+    if shape.experts is None:
+        parameters: dict[str, Value] = {"expert_parallel_size": size, "model": ask.spec.model}
+        yield Problem(code="layout.no_experts", field=place, parameters=parameters, nearest={place: 1})
+        return
+    count = shape.experts.count
+    if count % size or (ask.spec.devices if replicas is None else replicas) % size:
+        parameters = {"expert_parallel_size": size, "experts": count, "replicas": replicas or ask.spec.devices}
+        yield Problem(code="layout.experts", field=place, parameters=parameters, nearest={place: None})

@@ -44,13 +44,15 @@ def learning_rates(ask: Ask) -> Iterator[Problem]:
 
 
 def resume(ask: Ask) -> Iterator[Problem]:
-    if ask.spec.train.resume.checkpoint_path is not None:
-        yield Problem(
-            code="resume.not_yet",
-            field="train.resume.checkpoint_path",
-            fault="software",
-            nearest={"train.resume.checkpoint_path": None},
-        )
+    train, place = ask.spec.train, "train.resume.checkpoint_path"
+    wanted = train.resume.checkpoint_path is not None
+    adapters = ask.spec.framework == "mindspeed-llm" and train.strategy == "lora"
+    if wanted and adapters:
+        yield Problem(code="resume.not_with_lora", field=place, nearest={place: None})
+    elif wanted:
+        yield Problem(code="resume.not_yet", field=place, fault="software", nearest={place: None})
+    if wanted and train.resume.auto_recovery and ask.spec.framework == "mindspeed-llm":
+        yield Problem(code="resume.recovery_first", field=place, severity="note")
 
 
 def unused_lora(ask: Ask) -> Iterator[Problem]:
