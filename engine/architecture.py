@@ -73,6 +73,10 @@ class Architecture:
     source: str
     note: str
 
+    def __hash__(self) -> int:
+        """Of a few fields: equal rows have equal ones, and a cache asks for it thousands of times in a check."""
+        return hash((self.model, self.num_hidden_layers, self.hidden_size, self.vocab_size))
+
     @property
     def query_size(self) -> int:
         return self.num_attention_heads * self.head_dim

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from engine.catalog import HardwareRow
 from engine.plan import Layout
 from engine.planner.layouts import legal
-from engine.planner.memory import Estimate, Setting, estimate
+from engine.planner.memory import Estimate, Setting, device, estimate
 from engine.planner.memory.constants import LLAMA_FACTORY_HEADROOM
-from engine.planner.memory.parameters import count
 from engine.spec import LayoutRequest
 
 ANY = LayoutRequest()
@@ -35,7 +35,20 @@ class Need:
 @lru_cache(maxsize=4096)
 def smallest(setting: Setting, devices: int, wish: LayoutRequest = ANY) -> Estimate | None:
     """The layout that needs the least memory; None if there is no legal one."""
-    return min(_estimates(setting, _least(setting, devices, wish)), key=lambda e: e.breakdown.total, default=None)
+    full = device.capacity(setting) or inf
+    found = _best(_estimates(setting, _least(setting, devices, wish, full)))
+    return found or _best(_estimates(setting, _least(setting, devices, wish, inf)))
+
+
+def _best(found: Iterator[Estimate]) -> Estimate | None:
+    return min(found, key=lambda one: one.breakdown.total, default=None)
+
+
+@lru_cache(maxsize=4096)
+def fits(setting: Setting, devices: int, wish: LayoutRequest = ANY) -> bool:
+    """Does any legal layout fit?"""
+    full = device.capacity(setting) or inf
+    return any(found.fits for found in _estimates(setting, _least(setting, devices, wish, full)))
 
 
 @lru_cache(maxsize=4096)
@@ -43,7 +56,7 @@ def need(setting: Setting, hardware: HardwareRow, wish: LayoutRequest = ANY) -> 
     if setting.memory_gib is None:
         one = hardware.device_step if setting.framework == "native" else None
         return Need(one, one)
-    floor = next((number for number in counts(hardware) if _fits(setting, number, wish)), None)
+    floor = next((number for number in counts(hardware) if fits(setting, number, wish)), None)
     recommended = None
     if floor is not None:
         larger = (number for number in counts(hardware) if number >= floor)
@@ -63,35 +76,20 @@ def counts(hardware: HardwareRow) -> Iterator[int]:
         nodes *= 2
 
 
-def _least(setting: Setting, devices: int, wish: LayoutRequest) -> Iterator[Layout]:
+def _least(setting: Setting, devices: int, wish: LayoutRequest, most: float) -> Iterator[Layout]:
     """Layouts with everything on that saves memory and that the person has not ruled out."""
     recompute = "full" if wish.recompute is None else wish.recompute
-    return legal(setting, devices, wish, recompute=recompute, reuse=True)
-
-
-def usual(setting: Setting, devices: int, wish: LayoutRequest) -> Iterator[Layout]:
-    recompute = wish.recompute or ("none" if setting.shape.experts is None else "full")
-    return legal(setting, devices, wish, recompute=recompute, even=True)
+    return legal(setting, devices, wish, recompute=recompute, reuse=True, most=most)
 
 
 def _estimates(setting: Setting, layouts: Iterator[Layout]) -> Iterator[Estimate]:
     return (estimate(setting, layout) for layout in layouts)
 
 
-def _fits(setting: Setting, devices: int, wish: LayoutRequest) -> bool:
-    if _is_hopeless(setting, devices):
-        return False
-    return any(found.fits for found in _estimates(setting, _least(setting, devices, wish)))
-
-
 def _is_comfortable(setting: Setting, devices: int, wish: LayoutRequest) -> bool:
+    """With the usual settings, is there a layout with room?"""
     limit = LLAMA_FACTORY_HEADROOM if setting.framework == "llama-factory" else 1.0
-    return any(found.share <= limit for found in _estimates(setting, usual(setting, devices, wish)))
-
-
-def _is_hopeless(setting: Setting, devices: int) -> bool:
-    """Would even the states alone, shared out over all devices, be too much? Spares looking at every layout."""
-    if setting.memory_gib is None or setting.framework == "native":
-        return False
-    least = 2 if setting.lora_rank is not None else 2 + 2 + 10
-    return least * count(setting.shape).text / devices > setting.memory_gib * 2**30
+    recompute = wish.recompute or ("none" if setting.shape.experts is None else "full")
+    full = device.capacity(setting) or inf
+    usual = legal(setting, devices, wish, recompute=recompute, even=True, most=full)
+    return any(found.share <= limit for found in _estimates(setting, usual))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import gcd
+from functools import lru_cache
+from math import gcd, inf
+from typing import NamedTuple
 
 from engine.architecture import Architecture
 from engine.plan import Layout
+from engine.planner.memory.constants import MAIN_GRADIENT, OPTIMIZER, REUSED_FP32, WEIGHT
 from engine.planner.memory.megatron import layers_of_stage
+from engine.planner.memory.parameters import count
 from engine.planner.memory.setting import Setting
 from engine.spec import LayoutRequest
 
@@ -20,6 +24,7 @@ WORTH_CONTEXT = 16384
 """Shorter sequences are not split: tensor parallel does the same for less."""
 
 
+@lru_cache(maxsize=256)
 def tensor_sizes(shape: Architecture) -> list[int]:
     """Powers of two that divide the attention heads and the key-value heads."""
     heads = gcd(shape.num_attention_heads, shape.key_value_heads_to_split)
@@ -32,6 +37,7 @@ def context_sizes(seq_length: int) -> list[int]:
     return list(CONTEXTS) if seq_length >= WORTH_CONTEXT else [1]
 
 
+@lru_cache(maxsize=4096)
 def pipeline_sizes(layers: int, devices: int) -> list[int]:
     """Sizes that divide the devices and leave no stage without a layer."""
     return [size for size in _divisors(devices) if (size - 1) * layers_of_stage(layers, size) < layers]
@@ -42,15 +48,33 @@ def is_even(shape: Architecture, pipeline_parallel_size: int) -> bool:
     return shape.num_hidden_layers % pipeline_parallel_size == 0 or shape.experts is not None
 
 
+class Sizes(NamedTuple):
+    tensor: int
+    pipeline: int
+    context: int
+    expert: int
+    replicas: int
+
+
 def legal(
-    setting: Setting, devices: int, wish: LayoutRequest, *, recompute: str, even: bool = False, reuse: bool = False
+    setting: Setting,
+    devices: int,
+    wish: LayoutRequest,
+    *,
+    recompute: str,
+    even: bool = False,
+    reuse: bool = False,
+    most: float = inf,
 ) -> Iterator[Layout]:
     """Layouts with what the person insists on; none if that cannot be.
 
-    even: only pipelines that divide the layers; reuse: with --reuse-fp32-param.
+    even: only pipelines that divide the layers; reuse: with --reuse-fp32-param; most: bytes above which a layout
+    whose states alone are more is left out (most of a large model's are, and a check has to be quick).
     """
     if setting.framework == "mindspeed-llm":
-        yield from _megatron(setting, devices, wish, recompute, even, reuse)
+        for sizes in _megatron(setting, devices, wish, even):
+            if least_states(setting, devices, sizes) <= most:
+                yield _layout(devices, wish, sizes, recompute, reuse)
     elif setting.framework == "llama-factory":
         stages = (0,) if devices == 1 else (0, 1, 2, 3)
         for stage in _chosen(wish.zero_stage, stages):
@@ -59,9 +83,21 @@ def legal(
         yield Layout(devices=devices, data_parallel_size=devices, zero_stage=wish.zero_stage or 0)
 
 
-def _megatron(
-    setting: Setting, devices: int, wish: LayoutRequest, recompute: str, even: bool, reuse: bool
-) -> Iterator[Layout]:
+def _layout(devices: int, wish: LayoutRequest, sizes: Sizes, recompute: str, reuse: bool) -> Layout:
+    return Layout(
+        devices=devices,
+        tensor_parallel_size=sizes.tensor,
+        pipeline_parallel_size=sizes.pipeline,
+        context_parallel_size=sizes.context,
+        expert_parallel_size=sizes.expert,
+        data_parallel_size=sizes.replicas,
+        zero_stage=_distributed(wish, sizes.replicas * sizes.context),
+        recompute=recompute,
+        reuse_fp32_param=reuse,
+    )
+
+
+def _megatron(setting: Setting, devices: int, wish: LayoutRequest, even: bool) -> Iterator[Sizes]:
     shape = setting.shape
     for tensor in _chosen(wish.tensor_parallel_size, tensor_sizes(shape)):
         for context in _chosen(wish.context_parallel_size, context_sizes(setting.seq_length)):
@@ -71,19 +107,19 @@ def _megatron(
             for pipeline in _chosen(wish.pipeline_parallel_size, pipeline_sizes(shape.num_hidden_layers, rest)):
                 if rest % pipeline or pipeline > shape.num_hidden_layers or (even and not is_even(shape, pipeline)):
                     continue
-                replicas = rest // pipeline
-                for expert in _experts(shape, wish, replicas):
-                    yield Layout(
-                        devices=devices,
-                        tensor_parallel_size=tensor,
-                        pipeline_parallel_size=pipeline,
-                        context_parallel_size=context,
-                        expert_parallel_size=expert,
-                        data_parallel_size=replicas,
-                        zero_stage=_distributed(wish, replicas * context),
-                        recompute=recompute,
-                        reuse_fp32_param=reuse,
-                    )
+                for expert in _experts(shape, wish, rest // pipeline):
+                    yield Sizes(tensor, pipeline, context, expert, rest // pipeline)
+
+
+def least_states(setting: Setting, devices: int, sizes: Sizes) -> float:
+    """Bytes of states that the fullest device has at least: the mean over the pipeline stages."""
+    counts = count(setting.shape)
+    routed = counts.moe_layers * counts.routed_experts
+    cut = sizes.tensor * sizes.pipeline
+    own = (counts.text - routed) / cut + routed / (cut * sizes.expert)
+    if setting.lora_rank is not None:
+        return WEIGHT * own
+    return (WEIGHT + MAIN_GRADIENT) * own + (OPTIMIZER - REUSED_FP32) * counts.text / devices
 
 
 def _experts(shape: Architecture, wish: LayoutRequest, replicas: int) -> list[int]:
@@ -106,5 +142,6 @@ def _chosen(wanted: int | None, all_sizes: Iterable[int]) -> Iterable[int]:
     return all_sizes if wanted is None else (wanted,)
 
 
+@lru_cache(maxsize=4096)
 def _divisors(number: int) -> list[int]:
     return [size for size in range(1, number + 1) if number % size == 0]

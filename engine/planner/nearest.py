@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.planner.ask import Ask
 from engine.planner.rules.devices import usable
+from engine.planner.rules.memory import native_estimate
 from engine.problems import Problem, Value
 from engine.spec import JobSpec
 
@@ -15,6 +16,8 @@ Find = Callable[[JobSpec], Sequence[Problem]]
 LIMIT = 4
 ROUNDS = 3
 """A cure can make another one necessary: more devices, then a batch that they divide."""
+USUAL_MACHINE_GIB = 256
+"""A larger model is not sent to the CPU."""
 _OTHER_WAYS = (
     "batch.not_divisible",
     "batch.not_of_micro",
@@ -108,7 +111,8 @@ def _other_framework(ask: Ask, framework: str) -> Iterator[Difference]:
     if framework == ask.spec.framework:
         return
     if framework == "native":
-        yield {"framework": framework, "hardware": "cpu"}
+        if _small_enough(ask):
+            yield {"framework": framework, "hardware": "cpu"}
         return
     yield {"framework": framework}
     train = ask.spec.train
@@ -116,3 +120,11 @@ def _other_framework(ask: Ask, framework: str) -> Iterator[Difference]:
     cell = ask.catalog.min_devices.get(key)
     if cell is not None and cell.devices is not None and ask.hardware is not None:
         yield {"framework": framework, "devices": usable(max(cell.devices, ask.spec.devices), ask.hardware)}
+
+
+def _small_enough(ask: Ask) -> bool:
+    """Would a process of our own engine fit into a usual machine? Where that is not known it is the person's choice."""
+    spec = changed(ask.spec, {"framework": "native", "hardware": "cpu"})
+    found = native_estimate(Ask(spec, ask.catalog))
+    needed = None if found is None else found.parameters["needed"]
+    return not isinstance(needed, float) or needed <= USUAL_MACHINE_GIB

@@ -31,7 +31,7 @@ TEXTS = {
         "{value}: the experts are shared out over {value} of the replicas.", "{value}：专家分布在 {value} 个副本上。"
     ),
     "reason.replicas": Text(
-        "{value} replicas: {devices} devices, of which each replica takes {cut}.",
+        "Replicas: {value}; each takes {cut} of the {devices} devices.",
         "{value} 个副本：共 {devices} 个设备，每个副本占 {cut} 个。",
     ),
     "reason.distributed_optimizer": Text(
@@ -39,7 +39,7 @@ TEXTS = {
         "优化器状态分布在 {replicas} 个设备上（分布式优化器）。",
     ),
     "reason.no_distributed_optimizer": Text(
-        "With {replicas} replica the optimizer states are not shared out.", "{replicas} 个副本时优化器状态不做切分。"
+        "The optimizer states are not shared out (replicas: {replicas}).", "优化器状态不做切分（副本数：{replicas}）。"
     ),
     "reason.recompute_none": Text(
         "Not needed: the fullest device uses {percent} % of the usable memory.",
@@ -49,6 +49,11 @@ TEXTS = {
         "Activations are made again in the backward pass: {percent} % of the usable memory; without, this layout would "
         "use {without} %.",
         "反向传播时重新计算激活：占可用内存的 {percent} %；若不重计算，此布局将占 {without} %。",
+    ),
+    "reason.recompute_mixture": Text(
+        "Activations are made again in the backward pass, as published scripts do for mixtures of experts: {percent} % "
+        "of the usable memory.",
+        "反向传播时重新计算激活，与已公开的混合专家模型脚本一致：占可用内存的 {percent} %。",
     ),
     "reason.recompute_always": Text(
         "LLaMA-Factory always trains with gradient checkpointing.", "LLaMA-Factory 始终启用梯度检查点。"

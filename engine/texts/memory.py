@@ -73,6 +73,14 @@ TEXTS = {
         "Use a multiple of {unit}.",
         "请使用 {unit} 的倍数。",
     ),
+    "checkpoint.large": Text(
+        "A checkpoint takes about {gib} GiB, every {save_interval} iterations. Each of the {nodes} nodes has to write "
+        "its part within {minutes} minutes: at least {megabytes_per_second} MB/s, else the others stop waiting.",
+        "每 {save_interval} 次迭代保存一个约 {gib} GiB 的检查点。{nodes} 个节点须各自在 {minutes} 分钟内写完："
+        "至少 {megabytes_per_second} MB/s，否则其他节点会等待超时。",
+        "Make sure that the disk holds as many as the run will write, or save less often.",
+        "请确保磁盘能容纳运行中写入的所有检查点，或降低保存频率。",
+    ),
     "layout.none": Text(
         "No layout for {devices} devices was found.",
         "没有找到适合 {devices} 个设备的布局。",

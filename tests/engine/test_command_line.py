@@ -94,12 +94,16 @@ def test_a_plan_can_be_read_by_a_person(spec: Path) -> None:
     assert "Each of the 2 processes" in result.stdout
 
 
-def test_a_framework_that_cannot_be_started_fits_but_has_no_plan(spec: Path) -> None:
+def test_a_framework_that_cannot_be_started_is_planned_without_stages_and_not_run(spec: Path, tmp_path: Path) -> None:
     write(spec, request())
     assert engine("check", spec, "--no-files").returncode == 0
-    result = engine("plan", spec, "--no-files")
-    assert result.returncode == 2
-    assert "cannot" in result.stderr or "not started" in result.stderr
+    result = engine("plan", spec, "--no-files", "--json")
+    made = json.loads(result.stdout)
+    assert (result.returncode, made["stages"], made["layout"]["tensor_parallel_size"]) == (0, [], 4)
+    assert "cannot start" in engine("plan", spec, "--no-files", "--language", "en").stdout
+    refused = engine("run", spec, "--run-dir", tmp_path / "run")
+    assert refused.returncode == 2
+    assert not (tmp_path / "run" / "plan.json").exists()
 
 
 def test_standard_input_is_read_for_a_dash() -> None:

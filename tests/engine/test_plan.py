@@ -13,7 +13,7 @@ from engine.frameworks import FOLDERS, description
 from engine.frameworks.native.flags import READ_BY
 from engine.frameworks.native.output import metric
 from engine.plan import Plan
-from engine.planner import Unplannable, plan
+from engine.planner import Unplannable, decide, plan
 from engine.spec import JobSpec, canonical_json
 from tests.engine.asked import native, request
 
@@ -116,6 +116,7 @@ def test_a_framework_that_cannot_be_started_has_no_plan() -> None:
         made(request())
     (problem,) = caught.value.problems
     assert (problem.code, problem.severity) == ("framework.not_launchable", "error")
+    assert decide(JobSpec.model_validate(request()), CATALOG).stages == ()
 
 
 def leaves(value: dict[str, Any], path: str = "") -> set[str]:

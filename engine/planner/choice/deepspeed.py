@@ -44,11 +44,13 @@ def _best(ask: Ask, fitting: list[Estimate]) -> tuple[Estimate, Reason]:
     if lowest.capacity is None:
         last = fitting[-1]
         return last, because(place, "reason.zero_unknown", value=last.layout.zero_stage)
-    for row in sorted(rows_of(ask), key=lambda row: row.zero_stage or 0):
-        printed = next((found for found in fitting if found.layout.zero_stage == row.zero_stage), None)
-        if printed is not None:
-            return printed, because(place, "reason.zero_table", value=printed.layout.zero_stage, source=row.source)
     roomy = next((found for found in fitting if found.share <= LLAMA_FACTORY_HEADROOM), None)
+    sources = {row.zero_stage: row.source for row in rows_of(ask) if row.zero_stage is not None}
+    printed = [found for found in fitting if found.layout.zero_stage in sources]
+    if printed:
+        first = next((found for found in printed if found.share <= LLAMA_FACTORY_HEADROOM), printed[-1])
+        stage = first.layout.zero_stage
+        return first, because(place, "reason.zero_table", value=stage, source=sources[stage])
     if roomy is not None:
         stage, share = roomy.layout.zero_stage, percent(roomy.share)
         return roomy, because(place, "reason.zero_roomy", value=stage, percent=share)

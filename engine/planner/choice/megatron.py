@@ -17,25 +17,22 @@ from engine.planner.sizing import wish_of
 
 @dataclass(frozen=True)
 class Effort:
-    """What is done to save memory; tried in the order of EFFORTS."""
+    """What is done to save memory; tried in order."""
 
     recompute: str
     even: bool
     reuse: bool
 
 
-EFFORTS = (
-    Effort("none", True, False),
-    Effort("full", True, False),
-    Effort("full", False, False),
-    Effort("full", False, True),
-)
+FULL = (Effort("full", True, False), Effort("full", False, False), Effort("full", False, True))
+NONE = (Effort("none", True, False), Effort("none", False, False), Effort("none", False, True))
+"""Those behind the first are only reached where recompute is ruled out: with it everything takes less."""
 
 
 def choose(ask: Ask, setting: Setting) -> Choice | None:
     """None if no legal layout fits."""
     row = ask.catalog.parallel_configs.get((ask.spec.model, ask.spec.train.seq_length))
-    for effort in EFFORTS:
+    for effort in FULL + NONE if setting.shape.experts is not None else NONE[:1] + FULL + NONE[1:]:
         fitting = [found for found in _estimates(ask, setting, effort) if found.fits]
         printed = [found for found in fitting if row is not None and _is_of(found.layout, row)]
         if fitting:
@@ -123,6 +120,8 @@ def _saving(ask: Ask, setting: Setting, best: Estimate) -> Iterator[Reason]:
         yield because("layout.recompute", "reason.asked", value=layout.recompute)
     elif layout.recompute == "none":
         yield because("layout.recompute", "reason.recompute_none", percent=share)
+    elif setting.shape.experts is not None:
+        yield because("layout.recompute", "reason.recompute_mixture", percent=share)
     else:
         without = estimate(setting, layout.model_copy(update={"recompute": "none", "reuse_fp32_param": False}))
         yield because("layout.recompute", "reason.recompute_full", percent=share, without=percent(without.share))

@@ -21,12 +21,13 @@ class Breakdown:
 
     @property
     def total(self) -> float:
-        return sum(self.parts().values())
+        return self.used + self.runtime
 
     @property
     def used(self) -> float:
         """Without the runtime: what is compared with the usable memory."""
-        return self.total - self.runtime
+        static = self.weights + self.gradients + self.optimizer
+        return static + self.activations + self.logits + self.buffers
 
     def parts(self) -> dict[str, float]:
         return {part.name: getattr(self, part.name) for part in fields(self)}

@@ -34,15 +34,17 @@ class StageSize:
 
 def peak(setting: Setting, layout: Layout) -> Breakdown:
     """The fullest device."""
-    return max((_stage(setting, layout, stage) for stage in stages(setting.shape, layout)), key=lambda b: b.total)
+    candidates = stages(setting.shape, layout.pipeline_parallel_size)
+    return max((_stage(setting, layout, stage) for stage in candidates), key=lambda one: one.used)
 
 
-def stages(shape: Architecture, layout: Layout) -> list[StageSize]:
+@lru_cache(maxsize=1024)
+def stages(shape: Architecture, size: int) -> tuple[StageSize, ...]:
     """The stages of an even split that can be the fullest: the first, the second, the first of mixtures, the last.
 
-    Layers that do not divide are rounded up, as with Megatron's empty layers at the end.
+    size: of the pipeline. Layers that do not divide are rounded up, as with Megatron's empty layers at the end.
     """
-    counts, size = count(shape), layout.pipeline_parallel_size
+    counts = count(shape)
     each = layers_of_stage(counts.layers, size)
     first_of_mixtures = -(-counts.dense_layers // each) if counts.moe_layers else 0
     found = []
@@ -52,7 +54,7 @@ def stages(shape: Architecture, layout: Layout) -> list[StageSize]:
             layers = max(0, min(each, counts.layers - before))
             dense = max(0, min(layers, counts.dense_layers - before))
             found.append(StageSize((dense, layers - dense), size - number, number == 0, number == size - 1))
-    return found
+    return tuple(found)
 
 
 def layers_of_stage(layers: int, pipeline_parallel_size: int) -> int:

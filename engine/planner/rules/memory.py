@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.planner.ask import Ask
 from engine.planner.batching import native_micro
-from engine.planner.fitting import ANY, MOST_NODES, counts, smallest
+from engine.planner.fitting import ANY, MOST_NODES, counts, fits, smallest
 from engine.planner.layouts import legal
 from engine.planner.memory import Estimate, Setting, estimate
 from engine.planner.memory.constants import GIB, LITTLE_ROOM
@@ -62,8 +62,7 @@ def _micro_that_fits(setting: Setting, ask: Ask) -> int:
 def _too_few(ask: Ask, alone: Setting, found: Estimate) -> Problem:
     assert ask.hardware is not None
     for number in counts(ask.hardware):
-        enough = smallest(alone, number) if number > ask.spec.devices else None
-        if enough is not None and enough.fits:
+        if number > ask.spec.devices and fits(alone, number):
             more: dict[str, Value] = {"devices": number}
             if wish_of(ask) != ANY:
                 more |= {f"train.layout.{name}": None for name, value in wish_of(ask) if value is not None}
