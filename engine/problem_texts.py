@@ -23,6 +23,7 @@ from engine.texts import (
     running,
     shape,
     site,
+    table,
 )
 from engine.texts.entry import Text
 
@@ -35,6 +36,7 @@ PROBLEMS: dict[str, Text] = {
     **files.TEXTS,
     **running.TEXTS,
     **site.TEXTS,
+    **table.TEXTS,
 }
 REASONS: dict[str, Text] = {**reasons.TEXTS, **choices.TEXTS, **rows.TEXTS}
 

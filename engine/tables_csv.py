@@ -17,6 +17,9 @@ SNT9B23_MEMORY_GIB = 64.0
 SNT9B23_MEMORY_NOTE = "memory per DIE: CloudMatrix384 has 48 TB for 384 packages of two DIE"
 SWAPPED = "suspect.swapped"
 ONE_DIE = "suspect.one_die"
+OTHER_PAGES = "suspect.other_pages"
+DISAGREEING = {("qwen2-7b", "lora"), ("qwen2.5-7b", "full")}
+"""With MindSpeed-LLM other pages of the vendor print 2 for these (releases 6.5.904 and 6.5.905)."""
 
 
 @dataclass(frozen=True)
@@ -156,4 +159,7 @@ def _suspect(line: Line) -> str:
         return SWAPPED
     if line.text("hardware") == "snt9b23" and line.optional_int("cards") == 1:
         return ONE_DIE
+    row = (line.text("model"), line.text("strategy"))
+    if line.text("framework") == "mindspeed-llm" and row in DISAGREEING:
+        return OTHER_PAGES
     return ""

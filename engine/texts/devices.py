@@ -76,6 +76,12 @@ TEXTS = {
         "The safer number is {safer}.",
         "更稳妥的数量是 {safer}。",
     ),
+    "suspect.other_pages": Text(
+        "The printed number {printed} is doubted: other pages of the vendor print 2.",
+        "表中所印的 {printed} 存疑：厂商的其他页面印为 2。",
+        "The safer number is {safer}.",
+        "更稳妥的数量是 {safer}。",
+    ),
     "suspect.one_die": Text(
         "The printed number {printed} is doubted: two DIE are the smallest unit of a parallel strategy.",
         "表中所印的 {printed} 存疑：并行策略的最小单位是两个 DIE。",

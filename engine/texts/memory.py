@@ -73,7 +73,7 @@ TEXTS = {
         "Use a multiple of {unit}.",
         "请使用 {unit} 的倍数。",
     ),
-    "checkpoint.large": Text(
+    "checkpoint.size": Text(
         "A checkpoint takes about {gib} GiB, every {save_interval} iterations. Each of the {nodes} nodes has to write "
         "its part within {minutes} minutes: at least {megabytes_per_second} MB/s, else the others stop waiting.",
         "每 {save_interval} 次迭代保存一个约 {gib} GiB 的检查点。{nodes} 个节点须各自在 {minutes} 分钟内写完："

@@ -22,6 +22,7 @@ TEXTS = {
     "suspect.swapped.short": Text(
         "the LLaMA-Factory cells for full and LoRA look exchanged", "LLaMA-Factory 的全参与 LoRA 两格似乎互换了"
     ),
+    "suspect.other_pages.short": Text("other pages of the vendor print 2", "厂商的其他页面印为 2"),
     "suspect.one_die.short": Text(
         "two DIE are the smallest unit of a parallel strategy", "并行策略的最小单位是两个 DIE"
     ),

@@ -251,6 +251,7 @@ NOTED = [
     (request(model="qwen-7b"), "model.remote_code"),
     (request(model="llama2-7b"), "model.do_sample"),
     (request(train__resume__checkpoint_path="x"), "resume.recovery_first"),
+    (request(model="llama3.1-70b", devices=64), "checkpoint.size"),
     (request(model="mixtral-8x7b", devices=16, train__strategy="lora"), "devices.no_row"),
     (request(model="llama3.1-70b", devices=32, train__seq_length=8000), "devices.below_recommended"),
 ]

@@ -85,11 +85,11 @@ def test_every_code_in_the_source_has_a_text() -> None:
 
 def test_the_tables_of_codes_have_texts_too() -> None:
     from engine.planner.shape import _LIMITS, _NUMBERS
-    from engine.tables_csv import ONE_DIE, SWAPPED
+    from engine.tables_csv import ONE_DIE, OTHER_PAGES, SWAPPED
 
-    for code in (*_NUMBERS.values(), *(code for code, _ in _LIMITS.values()), SWAPPED, ONE_DIE):
+    for code in (*_NUMBERS.values(), *(code for code, _ in _LIMITS.values()), SWAPPED, ONE_DIE, OTHER_PAGES):
         assert code in problem_texts.PROBLEMS
-    assert {f"{ONE_DIE}.short", f"{SWAPPED}.short"} <= set(problem_texts.REASONS)
+    assert {f"{ONE_DIE}.short", f"{SWAPPED}.short", f"{OTHER_PAGES}.short"} <= set(problem_texts.REASONS)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -12,6 +12,7 @@ from engine.catalog import TABLES, load
 from engine.planner import Verdict, check
 from engine.problems import Problem
 from tests.engine.asked import request
+from tests.engine.memory_questions import longest_of_cell, need_of, steps
 
 CATALOG = load()
 with (TABLES / "min_cards.csv").open(encoding="utf-8", newline="") as file:
@@ -100,3 +101,56 @@ def test_a_wrong_number_names_its_file_and_line(tmp_path: Path) -> None:
         file.write("x,full,4096,native,cpu,many,,\n")
     with pytest.raises(ValueError, match=r"min_cards\.csv:314: cards is 'many'"):
         load(tmp_path)
+
+
+UNEXPLAINED = [
+    ("qwen2-7b", "full", 4096, "llama-factory", "suspect.swapped"),
+    ("qwen2-7b", "lora", 8192, "llama-factory", "suspect.swapped"),
+    ("qwen2-7b", "lora", 4096, "mindspeed-llm", "suspect.other_pages"),
+    ("qwen2.5-7b", "full", 8192, "mindspeed-llm", "suspect.other_pages"),
+    ("qwen2-7b", "full", 8192, "mindspeed-llm", "table.twice_its_sibling"),
+    ("qwen2_5_vl-72b", "full", 4096, "llama-factory", "table.below_its_sibling"),
+    ("qwen2-72b", "full", 4096, "llama-factory", "table.headroom"),
+    ("llama3.1-70b", "full", 8192, "mindspeed-llm", "table.without_recompute"),
+    ("qwen2.5-14b", "lora", 4096, "llama-factory", "table.for_speed"),
+    ("qwen2_5_vl-72b", "lora", 4096, "llama-factory", "table.for_speed"),
+    ("llama3.1-8b", "lora", 4096, "mindspeed-llm", "table.for_speed"),
+    ("deepseek-v3", "full", 4096, "mindspeed-llm", "table.of_scripts"),
+    ("deepseek-r1", "lora", 4096, "mindspeed-llm", "table.of_scripts"),
+    ("llama3.2-3b", "full", 4096, "llama-factory", "table.one_step_up"),
+    ("qwen2.5-7b", "full", 4096, "llama-factory", "table.one_step_up"),
+    ("qwen2.5-72b", "full", 8192, "llama-factory", "table.little_room"),
+    ("qwen2vl-72b", "full", 1024, "llama-factory", "table.little_room"),
+    ("mixtral-8x7b", "full", 4096, "mindspeed-llm", "table.with_recompute"),
+]
+
+
+@pytest.mark.parametrize(("model", "strategy", "seq_length", "framework", "code"), UNEXPLAINED)
+def test_a_number_that_memory_does_not_explain_has_a_note(
+    model: str, strategy: str, seq_length: int, framework: str, code: str
+) -> None:
+    cell = (model, strategy, seq_length, framework, "snt9b", "")
+    verdict = check(asked(cell, 512), CATALOG)
+    assert found_code(verdict, code).severity in ("note", "warning")
+    assert verdict.fits
+
+
+def test_rows_that_other_pages_contradict_are_doubted_and_keep_their_number() -> None:
+    doubted = [row for row in CATALOG.min_devices.values() if row.suspect == "suspect.other_pages"]
+    assert sorted({(row.model, row.strategy, row.seq_length, row.devices) for row in doubted}) == [
+        ("qwen2-7b", "lora", 4096, 4),
+        ("qwen2-7b", "lora", 8192, 8),
+        ("qwen2.5-7b", "full", 4096, 4),
+        ("qwen2.5-7b", "full", 8192, 8),
+    ]
+
+
+@pytest.mark.parametrize("cell", NUMERIC, ids=str)
+def test_what_memory_and_table_say_more_than_a_doubling_apart_is_explained(cell: tuple[str, ...]) -> None:
+    """No unexplained row: where the recommendation is not the printed number there is a remark or a doubt."""
+    model, strategy, seq_length, framework, hardware, printed = cell
+    row = CATALOG.min_devices[(model, strategy, int(seq_length), framework, hardware)]
+    ours = need_of(row, longest_of_cell(row)).recommended or 10**9
+    if steps(ours, int(printed)) > 1:
+        codes = [problem.code for problem in check(asked(cell, 512), CATALOG).problems]  # type: ignore[arg-type]
+        assert any(code.startswith(("table.", "suspect.")) for code in codes), (ours, printed)

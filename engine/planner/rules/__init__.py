@@ -1,7 +1,19 @@
 """Every rule about a request, in the order in which its findings are shown."""
 
 from engine.planner.ask import CELL, Rule
-from engine.planner.rules import batch, checkpoint, data, devices, framework, layout, memory, model, quirks, schedule
+from engine.planner.rules import (
+    batch,
+    checkpoint,
+    data,
+    devices,
+    framework,
+    layout,
+    memory,
+    model,
+    printed,
+    quirks,
+    schedule,
+)
 
 LAYOUT = (
     "train.layout.tensor_parallel_size",
@@ -27,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     Rule(devices.no_row, (*CELL, "train.lora")),
     Rule(memory.no_table, CELL),
     Rule(devices.suspect, CELL),
+    Rule(printed.remarks, (*CELL, "train.lora")),
     Rule(memory.below_recommended, JUDGED),
     Rule(memory.little_room, JUDGED),
     Rule(quirks.of_model, ("model", "framework")),
@@ -37,7 +50,7 @@ RULES: tuple[Rule, ...] = (
     Rule(schedule.both_lengths, ("train.train_iters", "train.epochs")),
     Rule(schedule.learning_rates, ("train.learning_rate", "train.min_learning_rate")),
     Rule(schedule.resume, ("framework", "train.strategy", "train.resume")),
-    Rule(checkpoint.large, ("framework", "model", "hardware", "devices", "train.strategy", "train.save_interval")),
+    Rule(checkpoint.of_several_nodes, (*CELL, "devices", "train.save_interval")),
     Rule(schedule.unused_lora, ("train.strategy", "train.lora")),
     Rule(layout.not_in_framework, ("framework", "train.layout")),
     Rule(layout.product, ("framework", "devices", *LAYOUT)),

@@ -9,7 +9,7 @@ from engine.catalog import HardwareRow, MinDevicesRow
 from engine.planner.ask import Ask, round_up
 from engine.planner.sizing import need_of
 from engine.problems import Problem, Value
-from engine.tables_csv import ONE_DIE, SWAPPED
+from engine.tables_csv import ONE_DIE, OTHER_PAGES, SWAPPED
 
 
 def unknown_hardware(ask: Ask) -> Iterator[Problem]:
@@ -127,7 +127,7 @@ def suspect(ask: Ask) -> Iterator[Problem]:
     cell = ask.cell
     if cell is None or not cell.suspect or cell.devices is None:
         return
-    known = cell.suspect in (SWAPPED, ONE_DIE)
+    known = cell.suspect in (SWAPPED, ONE_DIE, OTHER_PAGES)
     safe = safer(ask)
     yield Problem(
         code=cell.suspect if known else "devices.suspect",
