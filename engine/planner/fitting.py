@@ -45,17 +45,16 @@ def _best(found: Iterator[Estimate]) -> Estimate | None:
 
 
 @lru_cache(maxsize=4096)
-def fits(setting: Setting, devices: int, wish: LayoutRequest = ANY) -> bool:
-    """Does any legal layout fit?"""
+def fits(setting: Setting, devices: int, wish: LayoutRequest = ANY, share: float = 1.0) -> bool:
+    """Does any legal layout fit into this share of the usable memory? Much quicker than `smallest`, if one does."""
     full = device.capacity(setting) or inf
-    return any(found.fits for found in _estimates(setting, _least(setting, devices, wish, full)))
+    return any(found.share <= share for found in _estimates(setting, _least(setting, devices, wish, full)))
 
 
 @lru_cache(maxsize=4096)
 def need(setting: Setting, hardware: HardwareRow, wish: LayoutRequest = ANY) -> Need:
     if setting.memory_gib is None:
-        one = hardware.device_step if setting.framework == "native" else None
-        return Need(one, one)
+        return Need(None, None)
     floor = next((number for number in counts(hardware) if fits(setting, number, wish)), None)
     recommended = None
     if floor is not None:

@@ -23,6 +23,7 @@ _OTHER_WAYS = (
     "batch.not_of_micro",
     "devices.memory",
     "devices.memory_never",
+    "layout.none",
     "devices.too_few",
     "devices.unsupported",
     "framework.not_for_model",

@@ -55,7 +55,8 @@ def _as_error(problem: Problem) -> Problem:
 def _decided(ask: Ask) -> Plan:
     choice = _native(ask) if ask.spec.framework == "native" else choose(ask)
     if choice is None:
-        raise Unplannable([Problem(code="layout.none", field="devices", parameters={"devices": ask.spec.devices})])
+        parameters = {"devices": ask.spec.devices, "seq_length": ask.spec.train.seq_length}
+        raise Unplannable([Problem(code="layout.none", field="devices", parameters=parameters)])
     reasons = list(choice.reasons)
     sizes = batch(ask, choice.layout, choice.micro_batch_size, reasons)
     memory = _memory(ask, choice, reasons)

@@ -82,8 +82,8 @@ TEXTS = {
         "请确保磁盘能容纳运行中写入的所有检查点，或降低保存频率。",
     ),
     "layout.none": Text(
-        "No layout for {devices} devices was found.",
-        "没有找到适合 {devices} 个设备的布局。",
+        "There is no layout for length {seq_length} with these sizes on {devices} devices.",
+        "在 {devices} 个设备上，长度 {seq_length} 没有满足这些规模的布局。",
         "Use another number of devices, or leave the parallel sizes empty.",
         "请更换设备数，或将并行规模留空。",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -159,6 +160,41 @@ def test_every_reason_is_told_whole(model: str, framework: str, language: str) -
         assert "{" not in text
 
 
+@pytest.mark.parametrize("seed", range(300))
+def test_whatever_the_check_lets_pass_can_be_decided_and_fits(seed: int) -> None:
+    dice = random.Random(seed)
+    data = request(
+        model=dice.choice(list(CATALOG.architectures)),
+        framework=dice.choice(["native", "mindspeed-llm", "llama-factory"]),
+        hardware=dice.choice(["snt9b", "snt9b23", "cuda", "cpu"]),
+        devices=dice.choice([1, 2, 3, 4, 6, 8, 16, 32, 48, 64, 512]),
+        train__strategy=dice.choice(["full", "lora"]),
+        train__seq_length=dice.choice([512, 4096, 8192, 16384, 65536]),
+        train__micro_batch_size=dice.choice([None, None, 1, 3, 8]),
+        train__global_batch_size=dice.choice([None, 64, 24, 7]),
+        train__train_iters=dice.choice([None, 100]),
+        train__layout__tensor_parallel_size=dice.choice([None, None, None, 2, 4]),
+        train__layout__pipeline_parallel_size=dice.choice([None, None, None, 2, 3]),
+        train__layout__context_parallel_size=dice.choice([None, None, None, 2]),
+        train__layout__expert_parallel_size=dice.choice([None, None, None, 4]),
+        train__layout__zero_stage=dice.choice([None, None, None, 1]),
+        train__layout__recompute=dice.choice([None, None, None, "full", "none", "selective"]),
+    )
+    verdict = check(data, CATALOG)
+    assert verdict.spec is not None
+    if not verdict.fits:
+        return
+    made = decide(verdict.spec, CATALOG)
+    layout, batch = made.layout, made.batch
+    assert batch.micro_batch_size * layout.data_parallel_size * batch.gradient_accumulation_steps == (
+        batch.global_batch_size
+    )
+    for name, value in verdict.spec.train.layout:
+        assert value in (None, getattr(layout, name)) or name in ("zero_stage", "recompute")
+    if made.memory is not None and made.memory.usable_gib is not None:
+        assert made.memory.per_device_gib <= made.memory.usable_gib + 0.01
+
+
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     (
         request(model="glm4-9b", train__layout__tensor_parallel_size=4),
@@ -222,6 +258,21 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         request(model="llama3.1-8b", framework="llama-factory", train__seq_length=131072, train__strategy="lora"),
         "devices.memory_never",
         "train.seq_length",
+    ),
+    (
+        request(model="llama3.2-1b", devices=1, train__seq_length=65536),
+        "layout.none",
+        "devices",
+    ),
+    (
+        request(
+            model="mixtral-8x7b",
+            devices=16,
+            train__layout__tensor_parallel_size=4,
+            train__layout__expert_parallel_size=8,
+        ),
+        "layout.none",
+        "train.layout.tensor_parallel_size",
     ),
     (
         request(train__strategy="lora", train__resume__checkpoint_path="x"),

@@ -62,5 +62,6 @@ RULES: tuple[Rule, ...] = (
     Rule(layout.experts, ("framework", "model", "devices", "train.layout")),
     Rule(batch.micro_in_global, ("train.micro_batch_size", "train.global_batch_size")),
     Rule(batch.replicas, BATCH),
+    Rule(memory.no_layout, JUDGED),
     Rule(memory.batch_of_layouts, (*JUDGED, "train.global_batch_size")),
 )

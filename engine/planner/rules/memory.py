@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.planner.ask import Ask
+from engine.planner.ask import Ask, round_up
 from engine.planner.batching import native_micro
 from engine.planner.fitting import ANY, MOST_NODES, counts, fits, smallest
 from engine.planner.layouts import legal
 from engine.planner.memory import Estimate, Setting, estimate
 from engine.planner.memory.constants import GIB, LITTLE_ROOM
+from engine.planner.rules import layout
 from engine.planner.rules.devices import usable
 from engine.planner.sizing import need_of, setting_of, wish_of
 from engine.problems import Problem, Value
@@ -17,44 +18,68 @@ from engine.problems import Problem, Value
 
 def does_not_fit(ask: Ask) -> Iterator[Problem]:
     """On the micro-batch or the layout if that is what breaks it, else on the devices."""
-    setting, found = _judged(ask)
-    if setting is None or found is None or found.fits:
+    setting, wish, devices = _judged(ask), wish_of(ask), ask.spec.devices
+    if setting is None or fits(setting, devices, wish):
         return
-    alone, wish, devices = setting.with_micro_batch(1), wish_of(ask), ask.spec.devices
-    smaller = smallest(alone, devices, wish)
-    free = smallest(alone, devices)
-    if smaller is not None and smaller.fits:
+    found, alone = smallest(setting, devices, wish), setting.with_micro_batch(1)
+    if found is None:
+        return
+    if fits(alone, devices, wish):
         near: dict[str, Value] = {"train.micro_batch_size": _micro_that_fits(setting, ask)}
         yield _problem("memory.micro_batch", "train.micro_batch_size", ask, found, near)
-    elif free is not None and free.fits:
+    elif fits(alone, devices):
         asked = [f"train.layout.{name}" for name, value in wish if value is not None]
         freed: dict[str, Value] = dict.fromkeys(asked)
         if setting.micro_batch_size > 1:
             freed["train.micro_batch_size"] = None
         yield _problem("memory.layout", asked[0], ask, found, freed)
     else:
-        yield _too_few(ask, alone, free or found)
+        yield _too_few(ask, alone, smallest(alone, devices) or found)
 
 
-def _judged(ask: Ask) -> tuple[Setting | None, Estimate | None]:
-    """The best that the request can have; None where the memory model has nothing to say."""
+def no_layout(ask: Ask) -> Iterator[Problem]:
+    """Nothing legal, though no single size is at fault: too few devices to cut a long sequence, or sizes that do not
+    go together."""
+    setting, wish, devices = _judged(ask), wish_of(ask), ask.spec.devices
+    if setting is None or ask.hardware is None or fits(setting, devices, wish):
+        return
+    if smallest(setting, devices, wish) is not None or any(_errors_of_sizes(ask)):
+        return
+    asked = [f"train.layout.{name}" for name, value in wish if value is not None]
+    parameters: dict[str, Value] = {"devices": devices, "seq_length": ask.spec.train.seq_length}
+    if smallest(setting, devices) is not None:
+        yield Problem(code="layout.none", field=asked[0], parameters=parameters, nearest=dict.fromkeys(asked))
+        return
+    alone = setting.with_micro_batch(1)
+    more = (number for number in counts(ask.hardware) if number > devices and fits(alone, number))
+    enough = next(more, None)
+    near: dict[str, Value] = {} if enough is None else {**dict.fromkeys(asked), "devices": enough}
+    yield Problem(code="layout.none", field="devices", parameters=parameters, nearest=near)
+
+
+def _errors_of_sizes(ask: Ask) -> Iterator[bool]:
+    for rule in (layout.product, layout.heads, layout.stages, layout.experts, layout.not_of_framework):
+        yield from (problem.severity == "error" for problem in rule(ask))
+
+
+def _judged(ask: Ask) -> Setting | None:
+    """None where the memory model has nothing to say."""
     setting, hardware = setting_of(ask), ask.hardware
     cell, model = ask.cell, ask.model
     if setting is None or hardware is None or model is None or setting.memory_gib is None:
-        return None, None
+        return None
     offered = ask.spec.framework in model.frameworks and (cell is None or cell.devices is not None)
     runs = ask.spec.hardware in ask.framework.hardware
     if not (offered and runs) or usable(ask.spec.devices, hardware) != ask.spec.devices:
-        return None, None
-    return setting, smallest(setting, ask.spec.devices, wish_of(ask))
+        return None
+    return setting
 
 
 def _micro_that_fits(setting: Setting, ask: Ask) -> int:
     """A divisor of the requested one: what it divided is divided by it too."""
     divisors = (size for size in range(setting.micro_batch_size // 2, 1, -1) if setting.micro_batch_size % size == 0)
     for size in divisors:
-        found = smallest(setting.with_micro_batch(size), ask.spec.devices, wish_of(ask))
-        if found is not None and found.fits:
+        if fits(setting.with_micro_batch(size), ask.spec.devices, wish_of(ask)):
             return size
     return 1
 
@@ -95,8 +120,11 @@ def figures(found: Estimate) -> dict[str, Value]:
 
 def little_room(ask: Ask) -> Iterator[Problem]:
     """The model is good to about ten per cent: what fills more than nine tenths may fail all the same."""
-    _, found = _judged(ask)
-    if found is not None and LITTLE_ROOM < found.share <= 1:
+    setting, wish, devices = _judged(ask), wish_of(ask), ask.spec.devices
+    if setting is None or not fits(setting, devices, wish) or fits(setting, devices, wish, LITTLE_ROOM):
+        return
+    found = smallest(setting, devices, wish)
+    if found is not None:
         parameters = {"percent": round(100 * found.share), **figures(found)}
         yield Problem(code="memory.little_room", field="devices", severity="note", parameters=parameters)
 
@@ -106,9 +134,10 @@ def below_recommended(ask: Ask) -> Iterator[Problem]:
     cell = ask.cell
     if cell is not None and not cell.suspect:
         return
-    _, found = _judged(ask)
-    number = need_of(ask).recommended
-    if found is None or not found.fits or number is None or ask.spec.devices >= number:
+    setting, number = _judged(ask), need_of(ask).recommended
+    if setting is None or number is None or ask.spec.devices >= number:
+        return
+    if not fits(setting, ask.spec.devices, wish_of(ask)):
         return
     yield Problem(
         code="devices.below_recommended",
@@ -121,21 +150,21 @@ def below_recommended(ask: Ask) -> Iterator[Problem]:
 
 def batch_of_layouts(ask: Ask) -> Iterator[Problem]:
     """With no layout that fits can the global batch be shared out over the replicas."""
-    setting, found = _judged(ask)
+    setting, wish, devices = _judged(ask), wish_of(ask), ask.spec.devices
     total, micro = ask.spec.train.global_batch_size, ask.spec.train.micro_batch_size or 1
-    if setting is None or found is None or not found.fits or total is None or not ask.framework.splits_models:
+    if setting is None or total is None or total % micro or not ask.framework.splits_models:
         return
-    if total % micro or ask.replicas is not None or total % (micro * found.layout.data_parallel_size) == 0:
+    if ask.replicas is not None or not fits(setting, devices, wish):
         return
-    layouts = legal(setting, ask.spec.devices, wish_of(ask), recompute=found.layout.recompute, reuse=True)
-    fitting = [layout for layout in layouts if estimate(setting, layout).fits]
-    if not any(total % (micro * layout.data_parallel_size) == 0 for layout in fitting):
-        least = min(layout.data_parallel_size for layout in fitting) * micro
+    layouts = list(legal(setting, devices, wish, recompute=wish.recompute or "full", reuse=True))
+    sharing = (one for one in layouts if total % (micro * one.data_parallel_size) == 0)
+    if not any(estimate(setting, one).fits for one in sharing):
+        least = min(one.data_parallel_size for one in layouts if estimate(setting, one).fits) * micro
         yield Problem(
             code="batch.no_layout",
             field="train.global_batch_size",
-            parameters={"global_batch_size": total, "devices": ask.spec.devices, "unit": least},
-            nearest={"train.global_batch_size": -(-total // least) * least},
+            parameters={"global_batch_size": total, "devices": devices, "unit": least},
+            nearest={"train.global_batch_size": round_up(total, least)},
         )
 
 
@@ -145,8 +174,8 @@ def native_estimate(ask: Ask) -> Problem | None:
     setting = setting_of(ask, micro_batch_size=micro)
     if setting is None:
         return None
-    (layout,) = legal(setting, 1, ANY, recompute="none")
-    parameters = {"micro_batch_size": micro, **figures(estimate(setting, layout))}
+    (alone,) = legal(setting, 1, ANY, recompute="none")
+    parameters = {"micro_batch_size": micro, **figures(estimate(setting, alone))}
     return Problem(code="devices.native_estimate", field="devices", severity="note", parameters=parameters)
 
 
