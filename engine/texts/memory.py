@@ -13,7 +13,7 @@ _PARTS_ZH = (
 
 TEXTS = {
     "devices.memory": Text(
-        "{model} with {strategy} at length {seq_length} does not fit on {devices} devices with {framework}: the best "
+        "{model} with {strategy} at length {seq_length} does not fit with {framework} (devices: {devices}): the best "
         f"layout needs {{needed}} of {{capacity}} GiB on a device ({_PARTS}).",
         "{model} 以 {strategy}、长度 {seq_length} 用 {framework} 无法放入 {devices} 个设备：最佳布局每设备需要 "
         f"{{needed}} GiB，而容量为 {{capacity}} GiB（{_PARTS_ZH}）。",
