@@ -20,7 +20,7 @@ test:
 	@$(BOOTSTRAP) web tests engine && exec $(PYTHON) tests/run_all.py $(ARGS)
 
 lint:
-	@$(BOOTSTRAP) web tests engine && $(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check . && $(PYTHON) -m mypy
+	@$(BOOTSTRAP) web tests engine && $(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check . && TRAINYARD_DEBUG=on $(PYTHON) -m mypy
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache

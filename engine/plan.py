@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from engine.problems import Value
+
+T = TypeVar("T")
+
+
+def _by_key(value: dict[str, T]) -> dict[str, T]:
+    return dict(sorted(value.items()))
+
+
+Sorted = Annotated[dict[str, T], AfterValidator(_by_key)]
+"""A mapping in the order of its keys, so that a plan is the same text after a database has kept it in another order."""
 
 
 class Frozen(BaseModel):
@@ -56,7 +68,7 @@ class Reason(Frozen):
     decision: str
     """What was decided: a path in the plan, such as `batch.micro_batch_size`."""
     code: str
-    parameters: dict[str, Value] = {}
+    parameters: Sorted[Value] = {}
 
 
 class Command(Frozen):
@@ -66,7 +78,7 @@ class Command(Frozen):
     """
 
     argv: tuple[str, ...]
-    env: dict[str, str] = {}
+    env: Sorted[str] = {}
     cwd: str | None = None
     """Null: the working directory of whoever runs it, so that relative paths of the spec hold."""
     processes_per_node: int = 1
@@ -89,7 +101,7 @@ class Memory(Frozen):
     """The sum of `breakdown`."""
     usable_gib: float | None
     """What a device of this kind reports as its capacity; null where that is not known."""
-    breakdown: dict[str, float]
+    breakdown: Sorted[float]
     """GiB of weights, gradients, optimizer, activations, logits, buffers and runtime (what no tensor can have)."""
 
 

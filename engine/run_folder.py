@@ -1,19 +1,19 @@
 """Where everything of a run lies on disk. The folder is the truth; rows and pages are derived from it.
 
-    spec.json plan.json                 what was asked, what was decided
-    events.jsonl                        numbered facts (engine.events), written by the runner alone
-    logs/<stage>.<rank>.log             output of a stage's processes, appended by the processes themselves
-    logs/runner.0.log                   output of the runner itself
-    stages/<stage>/stage.json           what the stage's processes read (engine.stage_file)
-    stages/<stage>/emitted.jsonl        facts of the stage's own process, folded into events.jsonl
-    stages/<stage>/process.json         {"pid", "start_time"} of the stage's process group leader
-    stages/<stage>/returncode           written by the wrapper when the process has ended
-    stages/<stage>/done                 marker: the stage has succeeded, its outputs are valid
-    data/ weights/ checkpoints/ output/
-    lock                                flock held by the living runner
-    train.lock                          flock held by the living processes of the current stage
-    stop                                flag: its presence asks the runner to stop the run
-    result.json                         {"state", "returncode", "stage", "finished_at", "leftover_processes"}, written last
+spec.json plan.json                 what was asked, what was decided
+events.jsonl                        numbered facts (engine.events), written by the runner alone
+logs/<stage>.<rank>.log             output of a stage's processes, appended by the processes themselves
+logs/runner.0.log                   output of the runner itself
+stages/<stage>/stage.json           what the stage's processes read (engine.stage_file)
+stages/<stage>/emitted.jsonl        facts of the stage's own process, folded into events.jsonl
+stages/<stage>/process.json         {"pid", "start_time"} of the stage's process group leader
+stages/<stage>/returncode           written by the wrapper when the process has ended
+stages/<stage>/done                 marker: the stage has succeeded, its outputs are valid
+data/ weights/ checkpoints/ output/
+lock                                flock held by the living runner
+train.lock                          flock held by the living processes of the current stage
+stop                                flag: its presence asks the runner to stop the run
+result.json                         {"state", "returncode", "stage", "finished_at", "leftover_processes"}, written last
 """
 
 from __future__ import annotations

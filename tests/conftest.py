@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 _folder = Path(tempfile.mkdtemp(prefix="ty-"))  # short: paths of unix sockets are limited
+(_folder / "static").mkdir()
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ.update(
     {

@@ -5,6 +5,7 @@ python tests/run_all.py [pytest arguments of the last leg]
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,9 @@ def main(arguments: list[str]) -> int:
 
 def passes(name: str, command: list[str]) -> bool:
     print(f"\n== {name}", flush=True)
-    return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+    # Style and types look at settings, which want to know that this is no production.
+    environment = os.environ | {"TRAINYARD_DEBUG": "on"}
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ def quiet_transformers() -> None:
     """No progress bars in log files: a terminal's carriage returns make one endless line there."""
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
 
 
 def load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:

@@ -62,7 +62,7 @@ def _write_tokenizer(folder: Path, vocab: int) -> None:
         vocab_size=vocab, special_tokens=list(SPECIAL), initial_alphabet=alphabet, show_progress=False
     )
     backend.train_from_iterator(_texts(), trainer)
-    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=backend,
         unk_token=SPECIAL[0],
         bos_token=SPECIAL[1],
