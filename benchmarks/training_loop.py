@@ -1,0 +1,258 @@
+"""The native training loop beside the Trainer of transformers: the same batches, the same arithmetic, in turn.
+
+    python benchmarks/training_loop.py [--model FOLDER] [--workload sft|pretrain] [--rounds 3] [--iterations 12]
+
+Both sides train all parameters in fp32 with the same AdamW, schedule, clipping, batches and threads; the losses are
+compared, so that a faster side that computes something else is found out. Each round starts two fresh processes, one
+after the other. Measured is the time from the end of one iteration to the end of the next, data and reports included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+SIDES = ("native", "trainer")
+WARM_UP = 2
+"""Iterations at the start of a process that are not counted."""
+SAMPLE_MODEL = ROOT / "var" / "models" / "sample"
+
+
+def main() -> int:
+    options = arguments()
+    if options.side:
+        child(options)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="ty-bench-") as folder:
+        model = prepared_model(options.model, Path(folder))
+        print(f"model {model}, {options.workload}, batch {options.batch} x {options.seq_length} tokens, fp32")
+        prepare_data(options, model, Path(folder))
+        results: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
+        for number in range(options.rounds):
+            for side in SIDES if number % 2 == 0 else reversed(SIDES):
+                results[side].append(run_child(options, side, model, Path(folder)))
+        report(options, results)
+    return 0
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="folder, or `tiny` (default: the sample model if it is there)")
+    parser.add_argument("--workload", choices=("sft", "pretrain"), default="sft")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--iterations", type=int, default=12)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--seq-length", type=int, default=128)
+    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def prepared_model(choice: str | None, folder: Path) -> Path:
+    if choice is None and SAMPLE_MODEL.exists():
+        return SAMPLE_MODEL
+    if choice not in (None, "tiny"):
+        return Path(choice).resolve()
+    from engine.weights import tiny
+
+    return tiny.make(folder / "tiny", hidden_size=256, layers=4, vocab=2048)
+
+
+def stage_file(options: argparse.Namespace, name: str, model: Path, run: Path) -> Any:
+    from engine.plan import Batch, Layout
+    from engine.samples import DOCUMENTS, STATION_MASTER
+    from engine.spec import JobSpec
+    from engine.stage_file import StageFile
+
+    text = options.workload == "pretrain"
+    repeated = run.parent / "documents.txt"
+    if text and not repeated.exists():
+        repeated.write_text(DOCUMENTS.read_text(encoding="utf-8") * 200, encoding="utf-8")
+    dataset = {"path": str(repeated if text else STATION_MASTER), "format": "text" if text else "alpaca"}
+    spec = {
+        "name": "benchmark",
+        "model": "any",
+        "model_path": str(model),
+        "framework": "native",
+        "hardware": "cpu",
+        "devices": 1,
+        "train": {
+            "stage": options.workload,
+            "strategy": "full",
+            "dataset": dataset,
+            "seq_length": options.seq_length,
+            "learning_rate": 1e-4,
+            "save_interval": 10**6,
+        },
+    }
+    batch = Batch(
+        micro_batch_size=options.batch,
+        global_batch_size=options.batch,
+        gradient_accumulation_steps=1,
+        train_iters=options.iterations,
+        epochs=None,
+    )
+    layout = Layout(devices=1, data_parallel_size=1)
+    made = StageFile(stage=name, run_dir=str(run), spec=JobSpec.model_validate(spec), layout=layout, batch=batch)
+    made.folder.create()
+    return made
+
+
+def prepare_data(options: argparse.Namespace, model: Path, folder: Path) -> None:
+    """Tokens, once for both sides, by the stage `preprocess`."""
+    from engine.events import Emitter
+    from engine.preprocess.__main__ import main as preprocess
+
+    preprocess(stage_file(options, "preprocess", model, folder / "data"), Emitter(None))
+
+
+def run_child(options: argparse.Namespace, side: str, model: Path, folder: Path) -> dict[str, Any]:
+    words = [
+        *(sys.executable, __file__, "--side", side, "--folder", str(folder), "--model", str(model)),
+        *("--workload", options.workload, "--iterations", str(options.iterations)),
+        *("--batch", str(options.batch), "--seq-length", str(options.seq_length)),
+    ]
+    environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{side} failed:\n{done.stderr[-3000:]}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    seconds = durations(result)
+    print(f"  {side:8} median {statistics.median(seconds) * 1000:8.1f} ms an iteration", flush=True)
+    return result
+
+
+def child(options: argparse.Namespace) -> None:
+    side = native if options.side == "native" else trainer
+    print(json.dumps(side(options)))
+
+
+def native(options: argparse.Namespace) -> dict[str, Any]:
+    """Our stage `train`; the ends of iterations are the times of its metric facts."""
+    import shutil
+
+    from engine.events import Emitter
+    from engine.training.__main__ import train
+    from engine.training.parallel import joined
+    from engine.training.stop import StopRequest
+
+    with tempfile.TemporaryDirectory(dir=options.folder) as run:
+        made = stage_file(options, "train", Path(options.model), Path(run))
+        shutil.copyfile(
+            options.folder / "data" / "data" / "tokens.safetensors", made.folder.data / "tokens.safetensors"
+        )
+        facts = Path(run) / "emitted.jsonl"
+        with joined() as replicas:
+            train(made, Emitter(facts), replicas, StopRequest())
+        metrics = [fact for line in facts.read_text().splitlines() if (fact := json.loads(line))["kind"] == "metric"]
+    return {"ends": [fact["time"] for fact in metrics], "losses": [fact["data"]["lm_loss"] for fact in metrics]}
+
+
+def trainer(options: argparse.Namespace) -> dict[str, Any]:
+    """transformers.Trainer with our optimizer, our schedule and our order of samples."""
+    import time
+
+    import torch
+    from transformers import Trainer, TrainerCallback, TrainingArguments
+
+    from engine.preprocess.store import TokenStore
+    from engine.training.data import Order
+    from engine.training.optimizer import adamw
+    from engine.training.schedule import Schedule
+    from engine.weights.load import load_model
+
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    rate = 1e-4
+    store = TokenStore(options.folder / "data" / "data" / "tokens.safetensors")
+    order = Order(len(store), 1234)
+    chosen = [int(i) for step in range(options.iterations) for i in order.batch(step, options.batch)]
+    model = load_model(options.model)
+    optimizer = adamw(model.parameters(), rate)
+    schedule = Schedule(rate, rate * 0.1, options.iterations)
+    factor = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: schedule.rate(step + 1) / rate)
+    ends: list[float] = []
+
+    class Clock(TrainerCallback):
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            ends.append(time.time())
+
+    class InOrder(Trainer):
+        def _get_train_sampler(self, *_: Any, **__: Any) -> Any:
+            return torch.utils.data.SequentialSampler(chosen)
+
+    asked = TrainingArguments(
+        output_dir=str(options.folder / "trainer"),
+        per_device_train_batch_size=options.batch,
+        max_steps=options.iterations,
+        max_grad_norm=1.0,
+        logging_steps=1,
+        save_strategy="no",
+        report_to=[],
+        disable_tqdm=True,
+        use_cpu=True,
+        dataloader_pin_memory=False,
+    )
+    rows = [store.row(index) for index in chosen]
+    made = InOrder(
+        model=model,
+        args=asked,
+        train_dataset=[{"input_ids": ids, "labels": labels} for ids, labels in rows],
+        data_collator=padded,
+        optimizers=(optimizer, factor),
+        callbacks=[Clock()],
+    )
+    made.train()
+    losses = [float(entry["loss"]) for entry in made.state.log_history if "loss" in entry]
+    return {"ends": ends, "losses": losses}
+
+
+def padded(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Pad to the longest row, as the native loop does."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
+    def column(name: str, value: int) -> torch.Tensor:
+        return pad_sequence([torch.from_numpy(row[name]).long() for row in rows], True, value)
+
+    lengths = torch.tensor([len(row["input_ids"]) for row in rows])
+    ids = column("input_ids", 0)
+    mask = (torch.arange(ids.shape[1])[None, :] < lengths[:, None]).long()
+    return {"input_ids": ids, "labels": column("labels", -100), "attention_mask": mask}
+
+
+def durations(result: dict[str, Any]) -> list[float]:
+    ends = result["ends"]
+    return [after - before for before, after in itertools.pairwise(ends)][WARM_UP - 1 :]
+
+
+def report(options: argparse.Namespace, results: dict[str, list[dict[str, Any]]]) -> None:
+    tokens = options.batch * options.seq_length
+    medians = {}
+    for side in SIDES:
+        rates = sorted(tokens / seconds for result in results[side] for seconds in durations(result))
+        low, _, high = statistics.quantiles(rates, n=4)
+        medians[side] = statistics.median(rates)
+        print(f"{side:8} {medians[side]:9.1f} tokens/s   quartiles {low:.1f} to {high:.1f}   {len(rates)} iterations")
+    rounds = [
+        statistics.median(durations(theirs)) / statistics.median(durations(ours))
+        for ours, theirs in zip(results["native"], results["trainer"], strict=True)
+    ]
+    shown = ", ".join(f"{ratio:.2f}" for ratio in rounds)
+    print(f"native is {medians['native'] / medians['trainer']:.2f} times as fast as Trainer (by round: {shown})")
+    ours, theirs = results["native"][0]["losses"], results["trainer"][0]["losses"]
+    difference = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
+    print(f"largest difference of the losses over {len(ours)} iterations: {difference:.2e}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
