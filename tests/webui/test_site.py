@@ -98,13 +98,22 @@ def test_a_banner_tells_that_the_engine_is_being_installed(as_user: AsUser, alic
     client = as_user(alice)
     marker = data_dir / "run" / "engine-installing"
     assert "engine-banner" not in client.get("/jobs/").content.decode()
-    marker.touch()
+    marker.write_text("Downloading torch-2.13.0 (190.1 MB)", encoding="utf-8")
     assert "being installed" in client.get("/jobs/").content.decode()
+    assert "Downloading torch" in client.get("/jobs/").content.decode()
     assert "being installed" in client.get("/engine-banner/").content.decode()
     marker.unlink()
     done = client.get("/engine-banner/").content.decode()
     assert "Jobs can start now" in done
     assert "hx-get" not in done
+
+
+def test_a_failed_installation_of_the_engine_is_told(as_user: AsUser, alice: User, data_dir: Path) -> None:
+    (data_dir / "run" / "engine-failed").touch()
+    client = as_user(alice)
+    for page in ("/jobs/", "/engine-banner/"):
+        assert "could not be installed" in client.get(page).content.decode()
+        assert "Jobs can start now" not in client.get(page).content.decode()
 
 
 def test_error_pages_stand_alone(client: Client, settings: LazySettings) -> None:

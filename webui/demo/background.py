@@ -62,7 +62,8 @@ class Background:
         return True
 
     def _install(self) -> Step:
-        installing.banner().unlink(missing_ok=True)  # of a start that was killed
+        for left in (installing.banner(), installing.failure()):  # of an earlier start
+            left.unlink(missing_ok=True)
         if installing.present():
             return True
         if not installing.running_in_venv():
@@ -72,6 +73,7 @@ class Background:
         for command, matters in installing.commands():
             pip = installing.child(command)
             if not (yield from self._run(pip, follow=True)) and matters:
+                installing.failure().touch()
                 installing.banner().unlink(missing_ok=True)
                 complain("install_failed", log=pip.log, lines=pip.last_lines())
                 return False

@@ -35,6 +35,11 @@ def banner() -> Path:
     return Path(settings.DATA_DIR) / "run" / "engine-installing"
 
 
+def failure() -> Path:
+    """There after an installation that failed, until the next start: pages say so."""
+    return banner().with_name("engine-failed")
+
+
 def commands() -> Iterator[tuple[list[str], bool]]:
     """pip's commands, each with whether its failure matters."""
     for command in bootstrap.commands("engine"):

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from engine.events import LM_LOSS
 from jobs.models import Run
-from webui.views.site import engine_installing
+from webui.views.site import engine_state
 
 register = template.Library()
 
@@ -27,7 +27,7 @@ def icon(name: str) -> SafeString:
 
 @register.inclusion_tag("webui/engine_banner.html")
 def engine_banner() -> dict[str, Any]:
-    return {"installing": engine_installing(), "just_finished": False}
+    return {**engine_state(), "just_finished": False}
 
 
 @register.filter

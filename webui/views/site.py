@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -19,9 +20,16 @@ from django_prometheus.exports import ExportToDjangoView
 REDIS_TIMEOUT_SECONDS = 1.0
 
 
-def engine_installing() -> bool:
-    """Whether the engine's packages are still being installed; the installer keeps the file while it works."""
-    return (Path(settings.DATA_DIR) / "run" / "engine-installing").exists()
+def engine_state() -> dict[str, Any]:
+    """How far the installation of the engine's packages is: the installer keeps these files up to date.
+
+    Keys: `installing`, the installer's present line in `line`, and `failed`.
+    """
+    run = Path(settings.DATA_DIR) / "run"
+    try:
+        return {"installing": True, "line": (run / "engine-installing").read_text(encoding="utf-8"), "failed": False}
+    except FileNotFoundError:
+        return {"installing": False, "line": "", "failed": (run / "engine-failed").exists()}
 
 
 @require_safe
@@ -70,8 +78,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @never_cache
 def engine_banner(request: HttpRequest) -> HttpResponse:
     """The banner's content; it asks again for itself until the engine is there."""
-    installing = engine_installing()
-    return render(request, "webui/engine_banner.html", {"installing": installing, "just_finished": not installing})
+    state = engine_state()
+    return render(request, "webui/engine_banner.html", {**state, "just_finished": not state["installing"]})
 
 
 @require_safe
