@@ -49,6 +49,16 @@ def test_a_second_start_at_once_says_where_the_first_one_is(site: Site) -> None:
     assert site.address in second.stderr
 
 
+def test_trainings_are_stopped_by_a_command_while_the_site_goes_on(site: Site) -> None:
+    site.start()
+    wait_until(lambda: _iterations(site) >= 1, 120, "the first iteration")
+    command = [sys.executable, "manage.py", "demo", "--stop-jobs"]
+    done = subprocess.run(command, cwd=ROOT, env=site.environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Stopped" in done.stdout
+    assert not site.has_ended()
+
+
 def test_kill_9_leaves_only_the_training_which_the_next_start_follows_to_its_end(site: Site) -> None:
     site.start()
     wait_until(lambda: _iterations(site) >= 3, 120, "the first iterations")

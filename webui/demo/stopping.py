@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connections
 
 from engine.runner import is_alive
@@ -41,13 +42,19 @@ def stop_trainings() -> bool:
 
 
 def _ended(run: Run) -> bool:
+    """Wait until the training is gone and that is written down."""
     deadline = time.monotonic() + STOP_WITHIN
-    while is_alive(run.folder):
+    while is_alive(run.folder) or not _recorded(run):
         if time.monotonic() > deadline:
             complain("stop_slow", run=run.pk, name=run.job.name, seconds=STOP_WITHIN)
             return False
         time.sleep(0.2)
-    call_command("reconcile", once=True)  # nobody else may be there to write down how it ended
-    run.refresh_from_db()
     say("stop_done", run=run.pk, name=run.job.name, state=run.get_state_display())
+    return True
+
+
+def _recorded(run: Run) -> bool:
+    with suppress(CommandError):  # the site is up, and its own reconciler does it
+        call_command("reconcile", once=True)
+    run.refresh_from_db()
     return run.ended
