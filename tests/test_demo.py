@@ -36,7 +36,8 @@ def test_once_trains_prints_the_result_and_leaves(site: Site) -> None:
 def test_ctrl_c_ends_everything(site: Site) -> None:
     site.start("--no-job")
     # Redis, web, reconciler, worker and its two pool processes
-    processes = wait_until(lambda: found if len(found := site.processes()) >= 6 else None, 60, "all processes")
+    wait_until(lambda: len(site.processes()) >= 6, 60, "all processes")
+    processes = site.processes()
     assert site.interrupt() == 0
     assert [process for process in processes if process.is_running()] == []
 
