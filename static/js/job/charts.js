@@ -125,7 +125,7 @@ export class Chart {
       cursor: { sync: { key: "job" }, y: false, drag: { x: true, y: false, setScale: false }, points: { size: 7 } },
       series: [{}, { ...line }, { ...line }],
       bands: [{ series: [2, 1], fill: () => colour("--chart-band") }],
-      axes: [{ ...axis, values: spell, space: 70 }, { ...axis, values: spell, size: 62 }],
+      axes: [{ ...axis, values: spell, space: 70, size: 30 }, { ...axis, values: spell, size: 62 }],
       hooks: {
         draw: [(plot) => this.markBroken(plot)],
         setCursor: [(plot) => this.caption(plot.cursor.idx ?? this.data[0].length - 1)],
