@@ -4,7 +4,8 @@
 
 Both sides train all parameters in fp32 with the same AdamW, schedule, clipping, batches and threads; the losses are
 compared, so that a faster side that computes something else is found out. Each round starts two fresh processes, one
-after the other. Measured is the time from the end of one iteration to the end of the next, data and reports included.
+after the other. Measured is the time from the end of one iteration to the end of the next, data and reports included:
+by the clock, and in CPU seconds of all threads, which other programs on the machine disturb less.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,19 @@ SIDES = ("native", "trainer")
 WARM_UP = 2
 """Iterations at the start of a process that are not counted."""
 SAMPLE_MODEL = ROOT / "var" / "models" / "sample"
+
+
+@dataclass
+class Marks:
+    """The ends of the iterations of one process."""
+
+    clock: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+
+    def add(self) -> None:
+        self.clock.append(time.perf_counter())
+        self.cpu.append(time.process_time())
 
 
 def main() -> int:
@@ -138,7 +154,7 @@ def child(options: argparse.Namespace) -> None:
 
 
 def native(options: argparse.Namespace) -> dict[str, Any]:
-    """Our stage `train`; the ends of iterations are the times of its metric facts."""
+    """Our stage `train`; an iteration has ended when it has told its metrics."""
     import shutil
 
     from engine.events import Emitter
@@ -146,22 +162,26 @@ def native(options: argparse.Namespace) -> dict[str, Any]:
     from engine.training.parallel import joined
     from engine.training.stop import StopRequest
 
+    marks = Marks()
+
+    class Clock(Emitter):
+        def emit(self, kind: Any, rank: int = 0, **data: Any) -> None:
+            if kind == "metric":
+                marks.add()
+                marks.losses.append(data["lm_loss"])
+
     with tempfile.TemporaryDirectory(dir=options.folder) as run:
         made = stage_file(options, "train", Path(options.model), Path(run))
         shutil.copyfile(
             options.folder / "data" / "data" / "tokens.safetensors", made.folder.data / "tokens.safetensors"
         )
-        facts = Path(run) / "emitted.jsonl"
         with joined() as replicas:
-            train(made, Emitter(facts), replicas, StopRequest())
-        metrics = [fact for line in facts.read_text().splitlines() if (fact := json.loads(line))["kind"] == "metric"]
-    return {"ends": [fact["time"] for fact in metrics], "losses": [fact["data"]["lm_loss"] for fact in metrics]}
+            train(made, Clock(None), replicas, StopRequest())
+    return vars(marks)
 
 
 def trainer(options: argparse.Namespace) -> dict[str, Any]:
     """transformers.Trainer with our optimizer, our schedule and our order of samples."""
-    import time
-
     import torch
     from transformers import Trainer, TrainerCallback, TrainingArguments
 
@@ -180,11 +200,11 @@ def trainer(options: argparse.Namespace) -> dict[str, Any]:
     optimizer = adamw(model.parameters(), rate)
     schedule = Schedule(rate, rate * 0.1, options.iterations)
     factor = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: schedule.rate(step + 1) / rate)
-    ends: list[float] = []
+    marks = Marks()
 
     class Clock(TrainerCallback):
         def on_step_end(self, *_: Any, **__: Any) -> None:
-            ends.append(time.time())
+            marks.add()
 
     class InOrder(Trainer):
         def _get_train_sampler(self, *_: Any, **__: Any) -> Any:
@@ -212,8 +232,8 @@ def trainer(options: argparse.Namespace) -> dict[str, Any]:
         callbacks=[Clock()],
     )
     made.train()
-    losses = [float(entry["loss"]) for entry in made.state.log_history if "loss" in entry]
-    return {"ends": ends, "losses": losses}
+    marks.losses = [float(entry["loss"]) for entry in made.state.log_history if "loss" in entry]
+    return vars(marks)
 
 
 def padded(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -230,28 +250,35 @@ def padded(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"input_ids": ids, "labels": column("labels", -100), "attention_mask": mask}
 
 
-def durations(result: dict[str, Any]) -> list[float]:
-    ends = result["ends"]
-    return [after - before for before, after in itertools.pairwise(ends)][WARM_UP - 1 :]
+def durations(result: dict[str, Any], kind: str = "clock") -> list[float]:
+    return [after - before for before, after in itertools.pairwise(result[kind])][WARM_UP - 1 :]
 
 
 def report(options: argparse.Namespace, results: dict[str, list[dict[str, Any]]]) -> None:
     tokens = options.batch * options.seq_length
-    medians = {}
     for side in SIDES:
-        rates = sorted(tokens / seconds for result in results[side] for seconds in durations(result))
-        low, _, high = statistics.quantiles(rates, n=4)
-        medians[side] = statistics.median(rates)
-        print(f"{side:8} {medians[side]:9.1f} tokens/s   quartiles {low:.1f} to {high:.1f}   {len(rates)} iterations")
-    rounds = [
-        statistics.median(durations(theirs)) / statistics.median(durations(ours))
-        for ours, theirs in zip(results["native"], results["trainer"], strict=True)
-    ]
-    shown = ", ".join(f"{ratio:.2f}" for ratio in rounds)
-    print(f"native is {medians['native'] / medians['trainer']:.2f} times as fast as Trainer (by round: {shown})")
+        rates = [tokens / seconds for result in results[side] for seconds in durations(result)]
+        low, middle, high = statistics.quantiles(rates, n=4)
+        cpu = statistics.median(seconds for result in results[side] for seconds in durations(result, "cpu"))
+        print(
+            f"{side:8} {middle:9.1f} tokens/s   quartiles {low:.1f} to {high:.1f}   "
+            f"CPU {cpu * 1000:.0f} ms an iteration   {len(rates)} iterations"
+        )
+    for kind, words in (("clock", "by the clock"), ("cpu", "by CPU seconds")):
+        whole, rounds = ratios(results, kind)
+        shown = ", ".join(f"{ratio:.2f}" for ratio in rounds)
+        print(f"Trainer takes {whole:.2f} times as long as native {words} (by round: {shown})")
     ours, theirs = results["native"][0]["losses"], results["trainer"][0]["losses"]
     difference = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
     print(f"largest difference of the losses over {len(ours)} iterations: {difference:.2e}")
+
+
+def ratios(results: dict[str, list[dict[str, Any]]], kind: str) -> tuple[float, list[float]]:
+    """Trainer's median duration over ours: of all iterations, and of each round's."""
+    medians = {side: [statistics.median(durations(result, kind)) for result in results[side]] for side in SIDES}
+    whole = {side: statistics.median(itertools.chain(*(durations(r, kind) for r in results[side]))) for side in SIDES}
+    rounds = [theirs / ours for ours, theirs in zip(medians["native"], medians["trainer"], strict=True)]
+    return whole["trainer"] / whole["native"], rounds
 
 
 if __name__ == "__main__":
