@@ -34,6 +34,8 @@ LOOK_SECONDS = 1.0
 """How long a file may be silent before the feed looks at its size."""
 LOOK_SECONDS_WITHOUT_REDIS = 0.25
 STREAM_COUNT = 64
+SOCKET_SECONDS = 2.0
+"""How long a Redis that hangs may keep the feed from looking at the files."""
 
 
 class Frame:
@@ -148,7 +150,9 @@ class Feed:
         return Piece(cursor, data if cursor + len(data) == until else data[: cut_piece(data)])
 
     async def _run(self) -> None:
-        redis = Redis.from_url(self._redis_url, socket_connect_timeout=1, socket_timeout=5, retry=Retry(NoBackoff(), 0))
+        redis = Redis.from_url(
+            self._redis_url, socket_connect_timeout=1, socket_timeout=SOCKET_SECONDS, retry=Retry(NoBackoff(), 0)
+        )
         try:
             while not self._ends:
                 await self._listen(redis)

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
+from typing import Any
 from uuid import UUID
 
+from celery import Task
 from kombu.exceptions import OperationalError
 
-from jobs.celery import node_queue
+from jobs.celery import DEFAULT_QUEUE, app, node_queue
+from jobs.outbox import post
 from jobs.tasks import dispatch, start_run
 
 log = logging.getLogger(__name__)
+PUBLISH_OPTIONS = {"socket_timeout": 2}
+"""Beside the site's options of the broker. A worker's connection has no such limit: it waits for messages."""
 
 
-def wake_dispatcher() -> bool:
-    """Ask for a dispatch now; False when the broker could not be reached."""
+def wake_dispatcher() -> None:
+    """Ask for a dispatch soon; never waits and never raises."""
+    post(partial(_send, dispatch, (), DEFAULT_QUEUE))
+
+
+def send_start(run_id: int, token: UUID, node: str) -> None:
+    """Tell a node soon to start or take over a run; never waits and never raises."""
+    post(partial(_send, start_run, (run_id, str(token)), node_queue(node)))
+
+
+def _send(task: Task[Any, Any], arguments: tuple[Any, ...], queue: str) -> None:
     try:
-        dispatch.apply_async(retry=False)
-    except OperationalError as error:
-        log.warning("the broker is away, the reconciler will dispatch: %s", error)
-        return False
-    return True
-
-
-def send_start(run_id: int, token: UUID, node: str) -> bool:
-    """Tell a node to start or take over a run; False when the broker could not be reached."""
-    try:
-        start_run.apply_async((run_id, str(token)), queue=node_queue(node), retry=False)
-    except OperationalError as error:
-        log.warning("the broker is away, run %s will be sent to %s again: %s", run_id, node, error)
-        return False
-    return True
+        with app.connection_for_write(transport_options=PUBLISH_OPTIONS) as connection:
+            app.send_task(task.name, arguments, queue=queue, retry=False, connection=connection)
+    except (OperationalError, OSError) as error:
+        log.warning("the broker is away, %s%s will be sent again: %s", task.name, arguments, error)

@@ -50,9 +50,10 @@ def _redis_process() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def redis_server(_redis_process: RedisServer) -> RedisServer:
-    """A running server at `settings.REDIS_URL`, emptied; `kill()` and `restart()` are its test's to call."""
+    """A running server at `settings.REDIS_URL`, emptied; `kill()`, `restart()` and `hang()` are its test's to call."""
     if not _redis_process.alive:
         _redis_process.start()
+    _redis_process.go_on()
     _redis_process.flush()
     return _redis_process
 

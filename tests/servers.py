@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from redis import Redis
 
@@ -51,6 +52,17 @@ class RedisServer:
         )
         wait_until(lambda: answers(self.url), what="the Redis server")
 
+    def hang(self) -> None:
+        """From now on it takes connections and answers nobody, until it goes on or is killed."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """As kill -9 does."""
         if self._process is not None:
@@ -63,6 +75,12 @@ class RedisServer:
             for file in self._folder.glob("appendonlydir/*"):
                 file.unlink()
         self.start()
+
+    def length(self, queue: str) -> int:
+        """How many messages wait in a queue."""
+        client = Redis.from_url(self.url)
+        with client:
+            return cast(int, client.llen(queue))
 
     def flush(self) -> None:
         client = Redis.from_url(self.url)
