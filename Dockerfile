@@ -28,4 +28,4 @@ ENV TRAINYARD_DATA_DIR=/data
 VOLUME /data
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "webui.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
-     "--ws", "websockets-sansio", "--lifespan", "off", "--timeout-graceful-shutdown", "3", "--no-access-log"]
+     "--ws", "websockets-sansio", "--lifespan", "off", "--timeout-graceful-shutdown", "3", "--no-access-log", "--no-proxy-headers"]

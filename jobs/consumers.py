@@ -146,6 +146,16 @@ class JobsConsumer(AsyncWebsocketConsumer):
             await self.send(text_data=orjson.dumps({"run_id": event["run_id"]}).decode())
 
 
+class NowhereConsumer(AsyncWebsocketConsumer):
+    """Answers at every other address: there is nothing here."""
+
+    channel_layer_alias = None  # type: ignore[assignment]  # channels: None means without a layer
+
+    async def connect(self) -> None:
+        await self.accept()  # before a close: only then does the browser learn the code
+        await self.close(code=NOT_FOUND)
+
+
 def _person(consumer: AsyncWebsocketConsumer) -> User | AnonymousUser:
     """Who is at the other end; set by AuthMiddlewareStack."""
     return cast("User | AnonymousUser", consumer.scope["user"])

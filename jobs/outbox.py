@@ -49,7 +49,7 @@ class Outbox:
                 self._sending = True
             try:
                 letter()
-            except Exception:  # the outermost edge: this thread must outlive any letter
+            except Exception:  # the outermost edge: the thread must outlive any letter
                 log.exception("a letter could not be sent")
             with self._changed:
                 self._sending = False

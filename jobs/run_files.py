@@ -131,6 +131,8 @@ def _character_end(data: bytes) -> int:
 
 
 def _read(file: BinaryIO, since: int, size: int) -> bytes:
+    if since > os.fstat(file.fileno()).st_size:  # it may be more than the file system can count
+        return b""
     file.seek(since)
     parts = []
     while size > 0 and (part := file.read(size)):

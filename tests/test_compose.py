@@ -25,7 +25,6 @@ OTHERS = {
     "POSTGRES_USER": "postgres",
     "POSTGRES_DB": "postgres",
     "POSTGRES_PASSWORD": "postgres",
-    "FORWARDED_ALLOW_IPS": "uvicorn",
     "TZ": "settings",
 }
 """Names that are not of the form TRAINYARD_*, with whose they are."""

@@ -21,7 +21,7 @@ from tests.source import ROOMS, ROOT
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
 READMES = [ROOT / "README.md", ROOT / "README.zh.md"]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.json"))
-FOREIGN_NAMES = {"POSTGRES_PASSWORD", "FORWARDED_ALLOW_IPS"}
+FOREIGN_NAMES = {"POSTGRES_PASSWORD"}
 """Environment names of other software that the documents speak of."""
 
 

@@ -14,7 +14,6 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import NinjaAPI
-from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.security import django_auth
 
 from engine.plan import DeviceNeed
@@ -23,6 +22,7 @@ from engine.problems import Problem
 from engine.spec import JobSpec, canonical_json
 from jobs.models import Job, Run, Team
 from jobs.submit import Refused, preview, submit
+from webui.api_errors import handle, json_response, refusal
 from webui.history import JobFilter, jobs_of, page
 from webui.verdict import language
 
@@ -31,6 +31,7 @@ SPEC_BODY = {
 }
 api = NinjaAPI(title="Trainyard", version="1", auth=django_auth, docs_url=None, openapi_url="/openapi.json")
 """No page of documentation: ninja's loads its scripts from elsewhere. The description is at /api/openapi.json."""
+handle(api)
 
 
 @api.post("/check", openapi_extra=SPEC_BODY, summary="Everything that is wrong with a request, and what would fit")
@@ -52,15 +53,15 @@ def create_job(request: HttpRequest, team: str = "") -> HttpResponse:
     teams = Team.objects.of(user)
     chosen = teams.filter(name=team).first() if team else teams.first()
     if chosen is None:
-        return _error(403, "team.not_yours", _("You do not work in such a team."))
+        return refusal(403, "team.not_yours", _("You do not work in such a team."))
     body = _body(request)
     if isinstance(body, Verdict):
         return _verdict(body, 422)
     try:
         job = submit(body, team=chosen, user=user)
-    except Refused as refusal:
-        return _verdict(refusal.verdict, 422)
-    return _json(_details(job), 201)
+    except Refused as refused:
+        return _verdict(refused.verdict, 422)
+    return json_response(_details(job), 201)
 
 
 @api.get("/jobs", summary="Jobs of your teams, newest first; `after` is the `next` of the page before")
@@ -68,15 +69,15 @@ def list_jobs(request: HttpRequest, after: str = "") -> HttpResponse:
     filters = JobFilter(request.GET, jobs_of(request.user), request.user)
     found = page(filters.qs, after)
     jobs = [_summary(job, job.last) for job in found.jobs]  # type: ignore[attr-defined]
-    return _json({"jobs": jobs, "next": found.next_cursor})
+    return json_response({"jobs": jobs, "next": found.next_cursor})
 
 
 @api.get("/jobs/{int:job_id}", summary="One job, with its spec, its plan and its runs")
 def get_job(request: HttpRequest, job_id: int) -> HttpResponse:
     job = Job.objects.visible_to(request.user).select_related("team", "owner").filter(pk=job_id).first()
     if job is None:
-        return _error(404, "job.unknown", _("There is no such job, or it belongs to another team."))
-    return _json(_details(job))
+        return refusal(404, "job.unknown", _("There is no such job, or it belongs to another team."))
+    return json_response(_details(job))
 
 
 def _asked(request: HttpRequest) -> tuple[Verdict, Any]:
@@ -88,6 +89,7 @@ def _body(request: HttpRequest) -> Mapping[str, Any] | Verdict:
     """The request as it was sent, however wrong; a verdict where there is none to look at."""
     try:
         data = json.loads(request.body.decode("utf-8-sig"))
+        json.dumps(data, ensure_ascii=False).encode()  # a lone surrogate is no text, however it is spelled
     except json.JSONDecodeError as error:
         return _refusal("spec.not_json", line=error.lineno, column=error.colno, error=error.msg)
     except (ValueError, RecursionError) as error:
@@ -137,32 +139,4 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _verdict(verdict: Verdict, status: int) -> HttpResponse:
-    return _json(verdict.to_json(language()), status)
-
-
-def _json(value: Any, status: int = 200) -> HttpResponse:
-    """Spelled as the command line spells it."""
-    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-    return HttpResponse(text, status=status, content_type="application/json")
-
-
-def _error(status: int, code: str, message: str, field: str = "") -> HttpResponse:
-    """A refusal that is not about a request's content, in the shape of a finding."""
-    problem = {"code": code, "field": field, "severity": "error", "message": message, "remedy": "", "parameters": {}}
-    return _json({"fits": False, "problems": [problem]}, status)
-
-
-@api.exception_handler(AuthenticationError)
-def _unauthenticated(request: HttpRequest, error: AuthenticationError | type[AuthenticationError]) -> HttpResponse:
-    return _error(401, "login.needed", _("Log in first."))
-
-
-@api.exception_handler(ValidationError)
-def _wrong_parameter(request: HttpRequest, error: ValidationError | type[ValidationError]) -> HttpResponse:
-    return _error(422, "parameter.wrong", _("A parameter of the address cannot be read."))
-
-
-@api.exception_handler(HttpError)
-def _refused(request: HttpRequest, error: HttpError | type[HttpError]) -> HttpResponse:
-    status = getattr(error, "status_code", 400)
-    return _error(status, f"http.{status}", str(error))
+    return json_response(verdict.to_json(language()), status)

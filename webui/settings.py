@@ -14,6 +14,7 @@ REDIS_URL                 unix:///path or redis://host:port/0
 TRAINYARD_METRICS_TOKEN   lets a scraper read /metrics with "Authorization: Bearer …" (staff may read it anyway)
 TRAINYARD_LANGUAGE        en | zh-hans: for visitors whose browser asks for neither
 TRAINYARD_TRUSTED_ORIGINS comma-separated, each with its scheme: origins whose forms are taken (behind some proxies)
+TRAINYARD_TRUSTED_PROXIES comma-separated addresses or networks of proxies whose X-Forwarded-For is believed (none)
 TRAINYARD_LOG_LEVEL       of the log on standard error (INFO)
 TRAINYARD_STOP_GRACE_SECONDS   between TERM and KILL when a run is stopped (60; read by the worker's supervisors)
 TZ                        time zone of what is shown (UTC)
@@ -90,6 +91,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "webui.middleware.WholePageLogin",
+    "webui.failures.KnownFailures",
     "simple_history.middleware.HistoryRequestMiddleware",
     "axes.middleware.AxesMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
@@ -102,6 +104,10 @@ AUTH_PASSWORD_VALIDATORS = [
 AXES_FAILURE_LIMIT = 6
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_HANDLER = "webui.throttle.Throttle"
+AXES_IPWARE_META_PRECEDENCE_ORDER = ["REMOTE_ADDR"]  # should that package be there: proxies are webui.asgi's matter
+LOGIN_FAILURES_PER_NAME = 60
+"""Wrong passwords for one name, from all addresses together, within the same time."""
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_TEMPLATE = "webui/locked_out.html"
 METRICS_TOKEN = os.environ.get("TRAINYARD_METRICS_TOKEN", "")
@@ -209,6 +215,8 @@ if env_flag("TRAINYARD_HTTPS"):
     SECURE_HSTS_SECONDS = 31_536_000
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
 CSRF_TRUSTED_ORIGINS = env_list("TRAINYARD_TRUSTED_ORIGINS", "")
+TRUSTED_PROXIES = env_list("TRAINYARD_TRUSTED_PROXIES", "")
+IMPORT_EXPORT_ESCAPE_FORMULAE_ON_EXPORT = True
 
 LOGGING = {
     "version": 1,

@@ -8,6 +8,8 @@ from django.views.generic import RedirectView
 from webui.api import api
 from webui.views import assets, history, new_job, site
 
+handler500 = "webui.failures.server_error"
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="job-list"), name="home"),
     path("login/", LoginView.as_view(template_name="webui/login.html", redirect_authenticated_user=True), name="login"),

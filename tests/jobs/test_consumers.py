@@ -97,6 +97,20 @@ async def test_a_page_of_another_site_is_not_let_in(run: Run, alice: User) -> No
         assert not page.connected
 
 
+@pytest.mark.parametrize(
+    "origin", [b"http://localhost:9", b"https://localhost:80", b"null", b"http://localhost:x", b""]
+)
+async def test_a_page_of_another_port_is_not_let_in(run: Run, alice: User, origin: bytes) -> None:
+    async with socket(f"/ws/runs/{run.pk}/", alice, origin=origin) as page:
+        assert not page.connected
+
+
+@pytest.mark.parametrize("path", ["/ws/nope/", "/ws/runs/abc/", "/ws/runs/1", "/"])
+async def test_at_other_addresses_there_is_nothing(run: Run, alice: User, path: str) -> None:
+    async with socket(path, alice) as page:
+        assert await page.close_code() == 4404
+
+
 @pytest.mark.parametrize("loss", ["membership", "session", "account"])
 async def test_a_lost_right_closes_an_open_socket(
     run: Run, alice: User, monkeypatch: pytest.MonkeyPatch, loss: str

@@ -99,6 +99,13 @@ def test_an_export_edited_elsewhere_comes_back_with_a_preview(admin: Client) -> 
     assert (changed.devices, changed.history.count()) == (16, 2)
 
 
+def test_no_cell_of_an_export_is_a_formula(admin: Client) -> None:
+    MinDevices.objects.filter(pk=_cell("snt9b23").pk).update(note="=HYPERLINK(1)")
+    notes = [row["note"] for row in _exported(admin)]
+    assert "HYPERLINK(1)" in notes
+    assert not any(note.startswith("=") for note in notes)
+
+
 def test_an_import_is_checked_like_the_form(admin: Client) -> None:
     row = next(row for row in _exported(admin) if row["hardware"] == "snt9b23" and row["devices"])
     row["devices"] = "3"

@@ -101,13 +101,24 @@ def test_a_team_of_others_is_refused(as_user: AsUser, alice: User, charlie: User
     assert (response.status_code, response.json()["problems"][0]["code"]) == (403, "team.not_yours")
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"[1]", b"[" * 5000, b"", b"null"])
+@pytest.mark.parametrize("body", [b"{", b'{"name": "\\ud800"}', b"\xff\xfe", b"[1]", b"[" * 5000, b"", b"null"])
 def test_a_body_that_is_no_request_is_a_problem(as_user: AsUser, alice: User, tables: None, body: bytes) -> None:
     for address in ("/api/check", "/api/plan", "/api/jobs"):
         response = as_user(alice).post(address, body, content_type="application/json")
         assert response.status_code == (200 if address == "/api/check" else 422)
         assert response.json()["fits"] is False
         assert response.json()["problems"][0]["code"] in ("spec.not_json", "shape.not_object")
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+def test_a_body_that_is_too_big_is_a_finding(as_user: AsUser, alice: User, kind: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice, backend="django.contrib.auth.backends.ModelBackend")
+    client.get("/jobs/new/")
+    token = {"X-CSRFToken": client.cookies["csrftoken"].value}
+    for address in ("/api/check", "/api/plan", "/api/jobs"):
+        response = client.post(address, b"x" * 3_000_000, content_type=kind, headers=token)
+        assert (response.status_code, response.json()["problems"][0]["code"]) == (413, "request.too_big")
 
 
 def test_without_a_login_nothing_is_told(client: Client) -> None:

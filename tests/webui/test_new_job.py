@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
@@ -104,6 +106,25 @@ def test_a_proposed_change_is_filled_in_without_javascript(
     assert not Job.objects.exists()
 
 
+@pytest.mark.parametrize("proposal", ['{"name": "\\ud800"}', "[" * 100_000, '{"devices": [1]}', "{", "7"])
+def test_an_unreadable_proposal_changes_nothing(
+    as_user: AsUser, alice: User, inputs: dict[str, str], proposal: str
+) -> None:
+    response = as_user(alice).post("/jobs/new/", {**inputs, "apply": proposal})
+    assert response.status_code == 200
+    assert 'value="first try"' in response.content.decode()
+
+
+def test_a_form_that_is_no_text_is_refused(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:
+    """A charset of the browser's choice can spell a lone surrogate."""
+    form = urlencode({**inputs, "name": "\\ud800"})
+    kind = "application/x-www-form-urlencoded; charset=unicode_escape"
+    for address in ("/jobs/new/", "/jobs/check/"):
+        response = as_user(alice).post(address, form, content_type=kind)
+        assert response.status_code in (200, 400, 422)
+    assert not Job.objects.exists()
+
+
 def test_a_job_can_be_cloned_by_its_team_only(
     as_user: AsUser, alice: User, bob: User, charlie: User, make_job: Callable[..., Job]
 ) -> None:
@@ -117,7 +138,8 @@ def test_a_job_can_be_cloned_by_its_team_only(
 
 def test_a_job_goes_to_a_team_of_ones_own(as_user: AsUser, alice: User, charlie: User, inputs: dict[str, str]) -> None:
     foreign = Team.objects.get(name="Elsewhere")
-    assert as_user(alice).post("/jobs/new/", {**inputs, "team": str(foreign.pk)}).status_code == 403
+    for team in (str(foreign.pk), "garbage", "-1", "9" * 40):
+        assert as_user(alice).post("/jobs/new/", {**inputs, "team": team}).status_code == 403
     assert not Job.objects.exists()
 
 

@@ -45,6 +45,13 @@ def test_a_file_is_read_from_an_offset(read: Callable[[str], HttpResponse]) -> N
     assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
 
 
+@pytest.mark.parametrize("since", [len(TEXT) + 1, 99999999999999999, 2**63, 10**30])
+def test_beyond_the_end_there_is_nothing(read: Callable[[str], HttpResponse], since: int) -> None:
+    response = read(f"since={since}")
+    assert (response.status_code, response.content) == (200, b"")
+    assert offsets(response) == (since, since)
+
+
 def test_the_last_bytes_begin_with_a_whole_line(read: Callable[[str], HttpResponse]) -> None:
     response = read("since=-25")
     assert response.content.decode() == "".join(LINES[-2:])

@@ -36,6 +36,7 @@ def redis_child() -> Child | None:
 
 def web_child(host: str, port: int) -> Child:
     options = ["--ws", "websockets-sansio", "--lifespan", "off", "--timeout-graceful-shutdown", "3", "--no-access-log"]
+    options += ["--no-proxy-headers"]  # webui.asgi believes those whom it is told to
     command = [sys.executable, "-m", "uvicorn", "webui.asgi:application", "--host", host, "--port", str(port), *options]
     return Child("web", command, log_file("web"), ready=partial(healthy, local_address(host, port)))
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs.attempts import StillRunning, run_again
 from jobs.models import Job, Run
-from jobs.stop import request_stop
+from jobs.stop import NotRecorded, request_stop
 from webui.job_page import live_context, page_context
 
 
@@ -38,8 +38,14 @@ def job_header(request: HttpRequest, job_id: int) -> HttpResponse:
 @login_required
 def job_stop(request: HttpRequest, job_id: int) -> HttpResponse:
     run = _run(request, job_id)
-    if not request_stop(run, _person(request)):
-        messages.info(request, _("The run had already ended."))
+    try:
+        if not request_stop(run, _person(request)):
+            messages.info(request, _("The run had already ended."))
+    except NotRecorded:
+        messages.warning(
+            request,
+            _("The training has been asked to stop, but the database cannot be written now: this page shows it later."),
+        )
     return redirect("job-detail", job_id)
 
 

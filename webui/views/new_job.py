@@ -63,8 +63,10 @@ class JobNew(View):
 def _team(request: HttpRequest) -> Team:
     """The chosen team, else the person's first. Raises PermissionDenied when they work in none such."""
     teams = Team.objects.of(cast(User, request.user))
-    chosen = request.POST.get("team", "")
-    team = teams.filter(pk=chosen).first() if chosen.isdecimal() else teams.first()
+    chosen = request.POST.get("team")
+    if chosen:
+        teams = teams.filter(pk=chosen if chosen.isdecimal() else None)
+    team = teams.first()
     if team is None:
         raise PermissionDenied("no such team")
     return team
@@ -75,10 +77,11 @@ def _applied(post: Mapping[str, Any]) -> dict[str, Any]:
     inputs = {path: post.get(path, "") for path in FIELDS if path in post}
     try:
         change = json.loads(post["apply"])
-    except ValueError:
+        json.dumps(change, ensure_ascii=False).encode()  # a lone surrogate is no text
+    except (ValueError, RecursionError):
         change = {}
     for path, value in change.items() if isinstance(change, dict) else ():
-        if path in FIELDS:
+        if path in FIELDS and not isinstance(value, (dict, list)):
             inputs[path] = "" if value is None else str(value)
     return inputs
 
