@@ -65,7 +65,7 @@ def _team(request: HttpRequest) -> Team:
     teams = Team.objects.of(cast(User, request.user))
     chosen = request.POST.get("team")
     if chosen:
-        teams = teams.filter(pk=chosen if chosen.isdecimal() else None)
+        teams = teams.filter(pk=chosen) if chosen.isdecimal() else teams.none()
     team = teams.first()
     if team is None:
         raise PermissionDenied("no such team")
