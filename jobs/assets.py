@@ -12,6 +12,7 @@ from engine.planner.files import dataset as dataset_check
 from engine.planner.files import weights as weights_check
 from engine.problems import Problem
 from jobs.catalog import current
+from jobs.foreign import is_foreign
 from jobs.models import AuditEvent, Dataset, Team, Weights
 
 
@@ -26,6 +27,7 @@ class Unusable(Exception):
 def register_dataset(*, team: Team, user: User, name: str, path: str, format: str, note: str = "") -> Dataset:
     """Register a file that reads as this format, or renew its entry. Raises Unusable with file and line."""
     full = absolute(path)
+    _refuse_foreign(full, team, "dataset.other_team", "train.dataset.path")
     _refuse_errors(dataset_check.problems(full, format, settings.ROOTS))
     rows = dataset_check.scan(Path(full), format).rows
     facts = {"name": name, "format": format, "rows": rows, "note": note, "created_by": user}
@@ -37,6 +39,7 @@ def register_dataset(*, team: Team, user: User, name: str, path: str, format: st
 def register_weights(*, team: Team, user: User, name: str, path: str, model: str, note: str = "") -> Weights:
     """Register a folder with weights and tokenizer of a model, or renew its entry. Raises Unusable."""
     full = absolute(path)
+    _refuse_foreign(full, team, "weights.other_team", "model_path")
     row = current().models.get(model)
     _refuse_errors(weights_check.problems(full, row, None, settings.ROOTS))
     facts = {"name": name, "model": model, "note": note, "created_by": user}
@@ -48,6 +51,12 @@ def register_weights(*, team: Team, user: User, name: str, path: str, model: str
 def absolute(path: str) -> str:
     """A relative path is taken from the data folder, as in a request for a job."""
     return str(Path(settings.DATA_DIR) / path)
+
+
+def _refuse_foreign(path: str, team: Team, code: str, field: str) -> None:
+    """What another team has registered is theirs: else registering it would be the way to read it."""
+    if is_foreign(path, team):
+        raise Unusable([Problem(code=code, field=field, parameters={"path": path[:200]})])
 
 
 def _refuse_errors(problems: Iterable[Problem]) -> None:

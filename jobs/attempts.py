@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
 from jobs.messages import wake_dispatcher
-from jobs.models import AuditEvent, Job, Run, StageRecord
-
-
-class StillRunning(Exception):
-    """The job has an attempt that has not ended."""
-
-
-def run_again(job: Job, user: User | None) -> Run:
-    """Queue a new attempt at a job whose last one has ended. Raises StillRunning."""
-    with transaction.atomic():
-        Job.objects.select_for_update().get(pk=job.pk)
-        last = job.last_run
-        if last is not None and not last.ended:
-            raise StillRunning(str(last))
-        run = add_run(job)
-        AuditEvent.objects.create(user=user, action="job.again", job=job, detail={"run": run.pk})
-    return run
+from jobs.models import Job, Run, StageRecord
 
 
 def add_run(job: Job) -> Run:

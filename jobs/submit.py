@@ -17,6 +17,7 @@ from engine.problems import Problem
 from engine.spec import JobSpec
 from jobs.attempts import add_run
 from jobs.catalog import current
+from jobs.foreign import foreign_problems
 from jobs.models import AuditEvent, Job, Team
 from jobs.site_checks import site_problems
 
@@ -37,7 +38,7 @@ def submit(data: JobSpec | Mapping[str, Any], *, team: Team, user: User) -> Job:
     """
     if not Team.objects.of(user).filter(pk=team.pk).exists():
         raise PermissionDenied(f"{user} does not work in {team}")
-    verdict, decided = preview(data)
+    verdict, decided = preview(data, team=team)
     if verdict.spec is None or decided is None:
         raise Refused(verdict)
     with transaction.atomic():
@@ -45,14 +46,23 @@ def submit(data: JobSpec | Mapping[str, Any], *, team: Team, user: User) -> Job:
     return job
 
 
-def preview(data: JobSpec | Mapping[str, Any], *, files: bool = True) -> tuple[Verdict, Plan | None]:
-    """What the check says of a request, and the plan if it would be accepted. Writes nothing."""
+def preview(
+    data: JobSpec | Mapping[str, Any], *, files: bool = True, team: Team | None = None
+) -> tuple[Verdict, Plan | None]:
+    """What the check says of a request, and the plan if it would be accepted. Writes nothing.
+
+    team: whose registered data may be named; None: nobody's.
+    """
     catalog = current()
     data = with_absolute_paths(data)
-    found = check(data, catalog, files=files, roots=settings.ROOTS)
-    wrong = {problem.field for problem in found.problems if problem.severity == "error"}
-    here = (problem for problem in site_problems(data) if problem.field not in wrong)  # one word a field is enough
-    verdict = found.model_copy(update={"problems": (*found.problems, *here)})
+    foreign = foreign_problems(data, team)
+    verdict = check(
+        data,
+        catalog,
+        files=files and not foreign,  # the check names rows and keys of what it reads
+        roots=settings.ROOTS,
+        also=lambda asked: (*site_problems(asked), *foreign),
+    )
     if verdict.spec is None or not verdict.fits:
         return verdict, None
     try:

@@ -16,13 +16,13 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.security import django_auth
 
-from engine.plan import DeviceNeed
+from engine.plan import DeviceNeed, Plan
 from engine.planner import Verdict
 from engine.problems import Problem
 from engine.spec import JobSpec, canonical_json
 from jobs.models import Job, Run, Team
 from jobs.submit import Refused, preview, submit
-from webui.api_errors import handle, json_response, refusal
+from webui.api_errors import NoTeam, handle, json_response, refusal
 from webui.history import JobFilter, jobs_of, page
 from webui.verdict import language
 
@@ -35,13 +35,13 @@ handle(api)
 
 
 @api.post("/check", openapi_extra=SPEC_BODY, summary="Everything that is wrong with a request, and what would fit")
-def check(request: HttpRequest) -> HttpResponse:
-    return _verdict(_asked(request)[0], 200)
+def check(request: HttpRequest, team: str = "") -> HttpResponse:
+    return _verdict(_judged(request, team)[0], 200)
 
 
 @api.post("/plan", openapi_extra=SPEC_BODY, summary="Every decision about a request, with reasons and commands")
-def plan(request: HttpRequest) -> HttpResponse:
-    verdict, decided = _asked(request)
+def plan(request: HttpRequest, team: str = "") -> HttpResponse:
+    verdict, decided = _judged(request, team)
     if decided is None:
         return _verdict(verdict, 422)
     return HttpResponse(canonical_json(decided), content_type="application/json")
@@ -49,16 +49,11 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 @api.post("/jobs", openapi_extra=SPEC_BODY, summary="Queue a job; `team` is a name, by default the first of yours")
 def create_job(request: HttpRequest, team: str = "") -> HttpResponse:
-    user = cast(User, request.user)
-    teams = Team.objects.of(user)
-    chosen = teams.filter(name=team).first() if team else teams.first()
-    if chosen is None:
-        return refusal(403, "team.not_yours", _("You do not work in such a team."))
-    body = _body(request)
+    chosen, body = _team(request, team), _body(request)
     if isinstance(body, Verdict):
         return _verdict(body, 422)
     try:
-        job = submit(body, team=chosen, user=user)
+        job = submit(body, team=chosen, user=cast(User, request.user))
     except Refused as refused:
         return _verdict(refused.verdict, 422)
     return json_response(_details(job), 201)
@@ -80,9 +75,19 @@ def get_job(request: HttpRequest, job_id: int) -> HttpResponse:
     return json_response(_details(job))
 
 
-def _asked(request: HttpRequest) -> tuple[Verdict, Any]:
-    body = _body(request)
-    return (body, None) if isinstance(body, Verdict) else preview(body)
+def _judged(request: HttpRequest, team: str) -> tuple[Verdict, Plan | None]:
+    """Only for somebody who works in a team: the check looks at files."""
+    chosen, body = _team(request, team), _body(request)
+    return (body, None) if isinstance(body, Verdict) else preview(body, team=chosen)
+
+
+def _team(request: HttpRequest, name: str) -> Team:
+    """The team of this name, else the person's first. Raises NoTeam when they work in none such."""
+    teams = Team.objects.of(cast(User, request.user))
+    team = teams.filter(name=name).first() if name else teams.first()
+    if team is None:
+        raise NoTeam
+    return team
 
 
 def _body(request: HttpRequest) -> Mapping[str, Any] | Verdict:

@@ -18,6 +18,10 @@ DATABASE_AWAY = (OperationalError, InterfaceError)
 """Locked, full, read-only or not to be reached: nothing that the request has done."""
 
 
+class NoTeam(Exception):
+    """The person does not work in the team that they name, or in none at all."""
+
+
 def json_response(value: Any, status: int = 200) -> HttpResponse:
     """Spelled as the command line spells it."""
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
@@ -47,6 +51,7 @@ def handle(api: NinjaAPI) -> None:
         api.add_exception_handler(kind, lambda request, error: database_away())
     api.add_exception_handler(UnicodeEncodeError, lambda request, error: not_text())
     api.add_exception_handler(RequestDataTooBig, _too_big)
+    api.add_exception_handler(NoTeam, _no_team)
     api.add_exception_handler(AuthenticationError, _unauthenticated)
     api.add_exception_handler(ValidationError, _wrong_parameter)
     api.add_exception_handler(HttpError, _refused)
@@ -54,6 +59,10 @@ def handle(api: NinjaAPI) -> None:
 
 def _too_big(request: HttpRequest, error: Any) -> HttpResponse:
     return refusal(413, "request.too_big", _("The request is too big."))
+
+
+def _no_team(request: HttpRequest, error: Any) -> HttpResponse:
+    return refusal(403, "team.not_yours", _("You do not work in such a team."))
 
 
 def _unauthenticated(request: HttpRequest, error: Any) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from engine.catalog import Catalog
 from engine.plan import DeviceNeed
 from engine.planner import files as file_checks
 from engine.planner.ask import CELL, Ask
-from engine.planner.nearest import differences
+from engine.planner.nearest import changed, differences
 from engine.planner.rules import RULES
 from engine.planner.rules.devices import safer
 from engine.planner.shape import Shape, look
@@ -19,36 +19,50 @@ from engine.planner.verdict import Verdict
 from engine.problems import Problem
 from engine.spec import JobSpec
 
+Asked = JobSpec | Mapping[str, Any]
+
 
 def check(
-    data: JobSpec | Mapping[str, Any],
+    data: Asked,
     catalog: Catalog,
     *,
     files: bool = False,
     roots: Sequence[Path] | None = None,
+    also: Callable[[Asked], Iterable[Problem]] = lambda _: (),
 ) -> Verdict:
     """Check a request, whatever its shape. Raises nothing that a person's request could cause.
 
     files: look at the dataset and the model folder too; roots: the folders in which they must lie
-    (None: anywhere).
+    (None: anywhere). also: further rules, such as a site's; what they find on a field that has an error
+    already is left out, and no change is proposed that they refuse.
     """
     shape = look(data)
     ask = Ask(shape.spec, catalog)
 
-    def found(shape: Shape, ask: Ask) -> list[Problem]:
+    def found(asked: Asked, shape: Shape, ask: Ask) -> list[Problem]:
         looked = file_checks.problems(shape, ask, roots) if files else ()
-        return [*_by_rules(shape, ask), *looked]
+        problems = [*shape.problems, *_by_rules(shape, ask), *looked]
+        wrong = {problem.field for problem in problems if problem.severity == "error"}
+        return [*problems, *(problem for problem in also(asked) if problem.field not in wrong)]
 
     def of(spec: JobSpec) -> list[Problem]:
-        return found(Shape(spec), Ask(spec, catalog))
+        return found(spec, Shape(spec), Ask(spec, catalog))
 
-    problems = [*shape.problems, *found(shape, ask)]
+    problems = [_without_refused_cure(problem, shape.spec, also) for problem in found(data, shape, ask)]
     return Verdict(
         spec=None if shape.problems else shape.spec,
         problems=tuple(problems),
         devices=_need(shape, ask),
         nearest=() if shape.problems else differences(ask, problems, of),
     )
+
+
+def _without_refused_cure(problem: Problem, spec: JobSpec, also: Callable[[Asked], Iterable[Problem]]) -> Problem:
+    """The problem without its proposed change where the further rules find an error on what it sets."""
+    if not problem.nearest:
+        return problem
+    refused = (one.field for one in also(changed(spec, problem.nearest)) if one.severity == "error")
+    return problem.model_copy(update={"nearest": {}}) if set(refused) & problem.nearest.keys() else problem
 
 
 def _by_rules(shape: Shape, ask: Ask) -> list[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 from engine.planner.ask import Ask
@@ -53,12 +54,17 @@ def _cured(spec: JobSpec, difference: Difference, find: Find) -> Difference | No
     for _ in range(ROUNDS):
         errors = _errors(find(changed(spec, difference)))
         if not errors:
-            return difference
+            return {path: value for path, value in difference.items() if value != value_at(spec, path)}
         cures = _merged(errors)
-        if not cures or cures.keys() & difference.keys():  # going in a circle
+        if not cures or cures.items() <= difference.items():
             return None
         difference = {**difference, **cures}
     return None
+
+
+def value_at(spec: JobSpec, path: str) -> Any:
+    """The value of a spec by dotted path."""
+    return reduce(getattr, path.split("."), spec)
 
 
 def changed(spec: JobSpec, difference: Difference) -> JobSpec:

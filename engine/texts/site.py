@@ -39,6 +39,18 @@ TEXTS = {
         "Use {largest} or fewer.",
         "请使用 {largest} 个或更少。",
     ),
+    "dataset.other_team": Text(
+        "{path} is registered by another team and is not yours to use.",
+        "{path} 由其他团队登记，您的团队无权使用。",
+        "Choose a dataset of your own team, or ask the administrator.",
+        "请选择本团队的数据集，或联系管理员。",
+    ),
+    "weights.other_team": Text(
+        "{path} is registered by another team and is not yours to use.",
+        "{path} 由其他团队登记，您的团队无权使用。",
+        "Choose weights of your own team, or ask the administrator.",
+        "请选择本团队的权重，或联系管理员。",
+    ),
     "framework.nowhere": Text(
         "No node of this site has {framework} installed.",
         "本站点没有节点安装了 {framework}。",

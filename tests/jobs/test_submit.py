@@ -13,9 +13,9 @@ from engine.planner import plan
 from engine.problem_texts import message
 from engine.problems import LANGUAGES
 from engine.spec import JobSpec, canonical_json
-from jobs.attempts import StillRunning, run_again
+from jobs.again import StillRunning, run_again
 from jobs.catalog import current
-from jobs.models import AuditEvent, Job, Run, Team
+from jobs.models import AuditEvent, Job, Node, Run, Team
 from jobs.states import RunState
 from jobs.submit import Refused, preview, submit
 from tests.jobs.rows import node, user_of
@@ -102,6 +102,18 @@ def test_more_devices_than_the_largest_node_has_are_refused(spec: dict[str, Any]
     assert problem.fault == "site"
 
 
+@pytest.mark.parametrize("devices", [3, 64, 2**31, 2**62])
+def test_every_change_that_is_offered_fits_here(spec: dict[str, Any], team: Team, devices: int) -> None:
+    node(devices=2)
+    spec["devices"] = devices
+    verdict, _ = preview(spec, team=team)
+    offered = [*verdict.nearest, *(problem.nearest for problem in verdict.problems if problem.nearest)]
+    assert not verdict.fits
+    assert {"devices": 2} in offered
+    for change in offered:
+        assert preview({**spec, **change}, team=team)[0].fits
+
+
 def test_hardware_that_no_node_has_is_refused(spec: dict[str, Any], team: Team, alice: User) -> None:
     node(hardware="cuda")
     assert ("hardware.not_here", "hardware") in refusal(spec, team, alice)
@@ -141,6 +153,20 @@ def test_every_finding_of_the_site_has_a_text_in_each_language() -> None:
         node(f"n{len(data)}", frameworks={"native": "installing"})
         for problem in preview(data)[0].problems:
             assert all(message(problem, language) != problem.code for language in LANGUAGES)
+
+
+def test_running_again_is_judged_anew(spec: dict[str, Any], team: Team, alice: User, data_dir: Path) -> None:
+    node()
+    job = submit(spec, team=team, user=alice)
+    run = job.runs.get()
+    assert run.advance(RunState.QUEUED, RunState.CANCELLED)
+    (data_dir / "datasets/three.json").unlink()
+    Node.objects.update(frameworks={"llama-factory": "1"})
+    with pytest.raises(Refused) as caught:
+        run_again(job, alice)
+    codes = {problem.code for problem in caught.value.verdict.problems}
+    assert {"dataset.missing", "framework.nowhere"} <= codes
+    assert job.runs.count() == 1
 
 
 def test_running_again_makes_a_new_attempt_once_the_last_has_ended(

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from engine.spec import JobSpec, canonical_json
-from jobs.models import Job
+from jobs.models import Dataset, Job, Team
 from webui.forms import to_data
 
 AsUser = Callable[[User], Client]
@@ -108,6 +108,24 @@ def test_a_body_that_is_no_request_is_a_problem(as_user: AsUser, alice: User, ta
         assert response.status_code == (200 if address == "/api/check" else 422)
         assert response.json()["fits"] is False
         assert response.json()["problems"][0]["code"] in ("spec.not_json", "shape.not_object")
+
+
+def test_who_works_in_no_team_is_told_nothing_about_files(as_user: AsUser, spec: dict[str, Any]) -> None:
+    nobody = as_user(User.objects.create_user("nobody"))
+    for address in ("/api/check", "/api/plan", "/api/jobs", "/api/check?team=Yard"):
+        response = _post(nobody, address, {**spec, "model_path": "nowhere"})
+        assert (response.status_code, response.json()["problems"][0]["code"]) == (403, "team.not_yours")
+
+
+def test_data_of_another_team_is_refused(
+    as_user: AsUser, charlie: User, team: Team, spec: dict[str, Any], dataset: Path
+) -> None:
+    Dataset.objects.create(team=team, name="ours", path=str(dataset), format="alpaca")
+    response = _post(as_user(charlie), "/api/check", spec)
+    errors = [problem["code"] for problem in response.json()["problems"] if problem["severity"] == "error"]
+    assert errors == ["dataset.other_team"]
+    assert team.name not in response.content.decode()
+    assert _post(as_user(charlie), "/api/jobs", spec).status_code == 422
 
 
 @pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])

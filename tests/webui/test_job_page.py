@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -185,6 +186,16 @@ def test_nothing_happens_by_looking_at_an_address(
     as_user: AsUser, alice: User, job: Job, run: Run, action: str
 ) -> None:
     assert as_user(alice).get(f"/jobs/{job.pk}/{action}/").status_code == 405
+
+
+def test_a_new_attempt_that_cannot_start_is_refused_with_its_problems(
+    as_user: AsUser, alice: User, job: Job, run: Run, dataset: Path
+) -> None:
+    advance(run, RunState.ASSIGNED, RunState.RUNNING, RunState.FAILED)
+    dataset.unlink()
+    page = as_user(alice).post(f"/jobs/{job.pk}/again/", follow=True).content.decode()
+    assert f"There is no file {dataset}" in page
+    assert job.runs.count() == 1
 
 
 def test_a_new_attempt_is_shown_and_the_old_one_kept(as_user: AsUser, alice: User, job: Job, run: Run) -> None:

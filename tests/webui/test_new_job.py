@@ -143,6 +143,13 @@ def test_a_job_goes_to_a_team_of_ones_own(as_user: AsUser, alice: User, charlie:
     assert not Job.objects.exists()
 
 
+def test_the_form_tells_who_works_in_no_team_nothing_about_files(as_user: AsUser, inputs: dict[str, str]) -> None:
+    nobody = as_user(User.objects.create_user("nobody"))
+    answer = nobody.post("/jobs/check/", {**inputs, "model_path": "/nowhere"}).content.decode()
+    assert 'data-field="model_path"' not in answer
+    assert nobody.post("/jobs/new/", inputs).status_code == 403
+
+
 def test_the_check_speaks_chinese(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:
     answer = as_user(alice).post("/jobs/check/", {**inputs, "devices": "eight"}, headers={"accept-language": "zh-CN"})
     assert "Cannot start" not in answer.content.decode()

@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from jobs.attempts import StillRunning, run_again
+from jobs.again import StillRunning, run_again
 from jobs.models import Job, Run
 from jobs.stop import NotRecorded, request_stop
+from jobs.submit import Refused
 from webui.job_page import live_context, page_context
+from webui.verdict import findings
 
 
 @require_safe
@@ -57,6 +59,10 @@ def job_again(request: HttpRequest, job_id: int) -> HttpResponse:
         run_again(_run(request, job_id).job, _person(request))
     except StillRunning:
         messages.info(request, _("The last attempt has not ended yet."))
+    except Refused as refused:
+        for finding in findings(refused.verdict.problems):
+            if finding.severity == "error":
+                messages.error(request, finding.words)
     return redirect("job-detail", job_id)
 
 

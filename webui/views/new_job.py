@@ -16,6 +16,8 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from engine.plan import Plan
+from engine.planner import Verdict
 from jobs.catalog import current
 from jobs.models import Job, Team
 from jobs.submit import Refused, preview, submit
@@ -32,7 +34,7 @@ REFUSED_STATUS = 422
 @never_cache
 def job_check(request: HttpRequest) -> HttpResponse:
     """What the engine says of the form as it stands; the panel beside it."""
-    return render(request, "webui/job_verdict.html", {"answer": answer(*preview(to_data(request.POST)))})
+    return render(request, "webui/job_verdict.html", {"answer": answer(*_judged(request, request.POST))})
 
 
 @method_decorator([login_required, never_cache], name="dispatch")
@@ -62,14 +64,24 @@ class JobNew(View):
 
 def _team(request: HttpRequest) -> Team:
     """The chosen team, else the person's first. Raises PermissionDenied when they work in none such."""
+    team = _chosen_team(request)
+    if team is None:
+        raise PermissionDenied("no such team")
+    return team
+
+
+def _chosen_team(request: HttpRequest) -> Team | None:
     teams = Team.objects.of(cast(User, request.user))
     chosen = request.POST.get("team")
     if chosen:
         teams = teams.filter(pk=chosen) if chosen.isdecimal() else teams.none()
-    team = teams.first()
-    if team is None:
-        raise PermissionDenied("no such team")
-    return team
+    return teams.first()
+
+
+def _judged(request: HttpRequest, inputs: Mapping[str, Any]) -> tuple[Verdict, Plan | None]:
+    """Who works in no team is told nothing about files."""
+    team = _chosen_team(request)
+    return preview(to_data(inputs), files=team is not None, team=team)
 
 
 def _applied(post: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +111,7 @@ def _page(
     offered = offers(user, current())
     form = JobForm(inputs, offered)
     if check:
-        answered = answer(*preview(to_data(inputs)))
+        answered = answer(*_judged(request, inputs))
     problems = _by_field(answered)
     context = {
         "sections": _sections(form, problems),
