@@ -40,6 +40,8 @@ class Announcer:
         self._waiting: set[Path] = set()
         self._pause = FIRST_PAUSE_SECONDS
         self._not_before = 0.0
+        self._begins = not folder.events.exists()
+        """Nothing of this run has been announced yet: what Redis has under its name is another run's."""
 
     def on_change(self, path: Path) -> None:
         """Announce the new whole lines of a file, and what an outage has held up."""
@@ -55,6 +57,9 @@ class Announcer:
         if self._redis is None or (not final and time.monotonic() < self._not_before):
             return
         try:
+            if self._begins:
+                self._forget_another_run(self._redis)
+                self._begins = False
             for path in sorted(self._waiting):
                 self._announce(self._redis, path, final)
                 self._waiting.discard(path)
@@ -73,6 +78,11 @@ class Announcer:
             _add(connection, key, end, piece)
             self._offsets[path] = end
         connection.expire(key, EXPIRE_AFTER_END_SECONDS if final else EXPIRE_WHILE_RUNNING_SECONDS)
+
+    def _forget_another_run(self, connection: redis.Redis) -> None:
+        """Run numbers begin anew with a new database; Redis may be older than that."""
+        for key in connection.scan_iter(stream_key(self._folder.path.name, "*"), count=1000):
+            connection.delete(key)
 
     def _skip_backlog(self, path: Path) -> None:
         start = path.stat().st_size - BACKLOG_BYTES
@@ -134,11 +144,13 @@ def _connection(url: str) -> redis.Redis:
 
 
 def _last_announced(connection: redis.Redis, key: str, path: Path) -> int:
-    """Where an earlier announcer stopped; 0 when Redis knows of none."""
+    """Where an earlier announcer stopped; 0 when Redis knows of none, or of one that announced another file."""
     last = cast(list[tuple[bytes, object]], connection.xrevrange(key, count=1))
-    if not last:
-        return 0
-    return min(int(last[0][0].split(b"-")[0]), path.stat().st_size)
+    end = int(last[0][0].split(b"-")[0]) if last else 0
+    if end <= path.stat().st_size:
+        return end
+    connection.delete(key)
+    return 0
 
 
 def _add(connection: redis.Redis, key: str, end: int, piece: bytes) -> None:

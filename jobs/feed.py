@@ -75,6 +75,8 @@ class Track:
         self.frames: list[Frame] = []
         self.looked = 0.0
         """When we last heard of the file or looked at it (monotonic seconds)."""
+        self.disbelieved = 0
+        """Entries of the stream up to this id have been found to be none of this file, and are passed over for now."""
 
     def add(self, piece: Piece) -> Frame | None:
         """Keep what is new in a piece; there may be a hole before it."""
@@ -163,7 +165,8 @@ class Feed:
     async def _listen(self, redis: Redis) -> None:
         """Wait a moment for entries of the streams and take them in."""
         heads: dict[Any, Any] = {
-            stream_key(self.folder.name, track.name): f"{track.head}-0" for track in self._tracks.values()
+            stream_key(self.folder.name, track.name): f"{max(track.head, track.disbelieved)}-0"
+            for track in self._tracks.values()
         }
         if not heads:
             await asyncio.sleep(BLOCK_MS / 1000)
@@ -178,15 +181,24 @@ class Feed:
             return
         self._redis_works = True
         for key, entries in answer:
-            self._take_entries(key.decode().split(":", 3)[3], entries)
+            name = key.decode().split(":", 3)[3]
+            self._take_entries(name, entries, await asyncio.to_thread(self._size, name))
 
-    def _take_entries(self, name: str, entries: list[tuple[bytes, dict[bytes, bytes]]]) -> None:
+    def _take_entries(self, name: str, entries: list[tuple[bytes, dict[bytes, bytes]]], size: int) -> None:
         track = self._tracks[name]
         for identity, fields in entries:
             data = fields.get(b"d", b"")
             end = int(identity.split(b"-")[0])
-            if len(data) <= end:
+            if end > size:  # of an older file with the same name
+                track.disbelieved = end
+            elif len(data) <= end:
                 self._keep(track, Piece(end - len(data), data))
+
+    def _size(self, name: str) -> int:
+        try:
+            return (self.folder / name).stat().st_size
+        except OSError:
+            return 0
 
     async def _look_at_silent_files(self) -> None:
         patience = LOOK_SECONDS if self._redis_works else LOOK_SECONDS_WITHOUT_REDIS
@@ -196,6 +208,7 @@ class Feed:
 
     async def _look(self, track: Track) -> None:
         track.looked = time.monotonic()
+        track.disbelieved = 0
         head = track.head
         piece, end = await asyncio.to_thread(self._grown, track.name, head)
         if track.head != head:

@@ -76,6 +76,23 @@ async def test_a_piece_that_redis_announces_comes_at_once(
         assert await read(feed, end, start) == lines(10, 12)
 
 
+async def test_entries_beyond_the_file_are_another_files(
+    run: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And they do not keep the feed busy."""
+    taken: list[str] = []
+    take = Feed._take_entries
+    monkeypatch.setattr(Feed, "_take_entries", lambda self, name, *rest: (taken.append(name), take(self, name, *rest)))
+    announce(redis_server, 100_000, b"old\n")
+    end = append(run, lines(0, 10))
+    async with following(run, redis_server.url) as feed:
+        assert await read(feed, end) == lines(0, 10)
+        await asyncio.sleep(1.5)  # time in which a busy feed would take it thousands of times
+        assert 1 <= len(taken) <= 10
+        new = append(run, lines(10, 12))
+        assert await read(feed, new, end) == lines(10, 12)
+
+
 async def test_a_hole_in_the_stream_is_filled_from_the_file(
     run: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,6 +89,30 @@ def test_an_entry_that_is_already_there_counts_as_announced(server: ValkeyServer
     assert [end for end, _ in stream(server, "logs/train.0.log")] == [4, 8, 14]
 
 
+def test_a_run_that_begins_does_not_go_on_with_the_streams_of_another(server: ValkeyServer, folder: RunFolder) -> None:
+    """Numbers of runs begin anew with a new database, while Redis keeps what it has."""
+    folder.events.unlink()
+    log = folder.log("train")
+    for name, end in (("logs/train.0.log", 4), ("logs/train.0.log", 900), ("logs/old.0.log", 3), ("events.jsonl", 5)):
+        server.client.xadd(stream_key("17", name), {"d": b"old\n"}, id=f"{end}-0")
+    server.client.xadd(stream_key("171", "events.jsonl"), {"d": b"other\n"}, id="6-0")
+    announcer = Announcer(folder, server.url)
+    folder.events.touch()
+    append(log, b"one\ntwo\n")
+    announcer.on_change(log)
+    assert stream(server, "logs/train.0.log") == [(8, b"one\ntwo\n")]
+    kept = {stream_key("171", "events.jsonl"), stream_key("17", "logs/train.0.log")}
+    assert {key.decode() for key in cast(list[bytes], server.client.keys())} == kept
+
+
+def test_a_stream_that_is_longer_than_its_file_is_begun_anew(server: ValkeyServer, folder: RunFolder) -> None:
+    log = folder.log("train")
+    server.client.xadd(stream_key("17", "logs/train.0.log"), {"d": b"old\n"}, id="900-0")
+    append(log, b"one\n")
+    Announcer(folder, server.url).on_change(log)
+    assert stream(server, "logs/train.0.log") == [(4, b"one\n")]
+
+
 def test_a_server_that_dies_and_loses_its_data_is_used_again_when_it_is_back(
     server: ValkeyServer, folder: RunFolder
 ) -> None:
