@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 
-_folder = Path(tempfile.mkdtemp(prefix="ty-"))  # short: paths of unix sockets are limited
-(_folder / "static").mkdir()
-atexit.register(shutil.rmtree, _folder, ignore_errors=True)
-os.environ.update(
-    {
-        "TRAINYARD_DEBUG": "on",
-        "TRAINYARD_DATA_DIR": str(_folder),
-        "TRAINYARD_NODE": "test-node",
-        "REDIS_URL": f"unix://{_folder}/redis.sock",
-        "TRAINYARD_LOG_LEVEL": "WARNING",
-        "HF_HUB_OFFLINE": "1",
-    }
-)
-for name in ("TRAINYARD_ROOTS", "TRAINYARD_LANGUAGE", "TRAINYARD_HTTPS", "TRAINYARD_ALLOWED_HOSTS"):
-    os.environ.pop(name, None)
-os.environ.setdefault("DATABASE_URL", f"sqlite:///{_folder}/rows.sqlite3")
+from tests.environment import FOLDER
+from tests.servers import RedisServer
 
+# For child processes: they find the tests' environment as it is, and read the site's own settings.
 os.environ["DJANGO_SETTINGS_MODULE"] = "webui.settings"
-
-# Settings read the environment when they are first looked at: now, so that pytest-django finds them ready.
-from django.conf import LazySettings  # noqa: E402
-from django.conf import settings as _settings  # noqa: E402
-
-if _settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    # A file, not memory: threads and child processes of a test see the same rows, and locks are the real ones.
-    _settings.DATABASES["default"]["TEST"] = {"NAME": str(_folder / "test.sqlite3")}
-from tests.servers import RedisServer  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def _redis_process() -> Iterator[RedisServer]:
-    server = RedisServer(_folder / "redis.sock", _folder / "redis")
+    server = RedisServer(FOLDER / "redis.sock", FOLDER / "redis")
     server.start()
     yield server
     server.kill()

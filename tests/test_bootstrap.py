@@ -70,6 +70,47 @@ def test_the_stamp_changes_with_an_included_requirements_file(tmp_path: Path, mo
     assert bootstrap.fingerprint("web") != before
 
 
+@pytest.fixture
+def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where `.venv` would be; making or installing anything fails the test."""
+    venv = tmp_path / "checkout" / ".venv"
+    venv.parent.mkdir()
+    monkeypatch.setattr(bootstrap, "VENV", venv)
+    monkeypatch.setattr(bootstrap, "PYTHON", venv / "bin" / "python")
+    for name in ("make_venv", "install", "mark"):
+        monkeypatch.setattr(bootstrap, name, lambda *_, name=name: pytest.fail(name))
+    return venv
+
+
+def test_the_environment_of_another_checkout_is_left_alone(
+    venv: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "other").mkdir()
+    venv.symlink_to(tmp_path / "other")
+    assert bootstrap.main(["web"]) == 1
+    told = capsys.readouterr().err
+    assert f"{venv} belongs to {tmp_path / 'other'}" in told
+    assert "只删链接" in told
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+def test_a_python_that_belongs_elsewhere_is_not_used(
+    venv: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (venv / "bin").mkdir(parents=True)
+    _fake(venv / "bin", "python", f"echo {tmp_path / 'other'}")
+    assert bootstrap.main(["web"]) == 1
+    assert f"belongs to {tmp_path / 'other'}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_our_own_environment_is_used(venv: Path, there: bool) -> None:
+    if there:
+        (venv / "bin").mkdir(parents=True)
+        _fake(venv / "bin", "python", f"echo {venv}")
+    assert bootstrap.foreign_prefix() is None
+
+
 @pytest.mark.parametrize(
     ("machine", "chosen", "own", "index"),
     [

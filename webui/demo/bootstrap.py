@@ -38,6 +38,15 @@ def main(names: list[str]) -> int:
     if unknown or not names:
         print(f"usage: bootstrap.py {' '.join(SETS)}", file=sys.stderr)
         return 2
+    if (elsewhere := foreign_prefix()) is not None:
+        print(
+            f"{VENV} belongs to {elsewhere}: nothing is installed there. "
+            f"Remove {VENV} (the link, not what it leads to), and the same command makes a new one.\n"
+            f"{VENV} 属于 {elsewhere}，不会在那里安装任何东西。请删除 {VENV}（只删链接，不要删它指向的内容），"
+            f"再运行同一命令即会新建。",
+            file=sys.stderr,
+        )
+        return 1
     try:
         make_venv()
         for name in names:
@@ -61,6 +70,18 @@ def make_venv() -> None:
     if VENV.exists():
         shutil.rmtree(VENV)
     subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+
+
+def foreign_prefix() -> Path | None:
+    """Where `.venv` really is, if that is not here: we neither change nor trust another checkout's environment."""
+    if VENV.is_symlink():
+        return VENV.resolve()
+    if not PYTHON.exists():
+        return None
+    told = subprocess.run(
+        [PYTHON, "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True
+    ).stdout.strip()
+    return Path(told) if told and Path(told).resolve() != VENV.resolve() else None
 
 
 def install(name: str) -> None:
