@@ -51,7 +51,9 @@ def preview(data: JobSpec | Mapping[str, Any], *, files: bool = True) -> tuple[V
     data = with_absolute_paths(data)
     found = check(data, catalog, files=files, roots=settings.ROOTS)
     wrong = {problem.field for problem in found.problems if problem.severity == "error"}
-    here = (problem for problem in site_problems(data) if problem.field not in wrong)  # one word a field is enough
+    here = (
+        problem for problem in site_problems(data, catalog) if problem.field not in wrong
+    )  # one word a field is enough
     verdict = found.model_copy(update={"problems": (*found.problems, *here)})
     if verdict.spec is None or not verdict.fits:
         return verdict, None

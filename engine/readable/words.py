@@ -46,6 +46,12 @@ def count(number: int, name: str, language: str) -> str:
     return f"{number} {chinese}"
 
 
+def each(name: str, language: str) -> str:
+    """`each card`, `每张卡`."""
+    one, _many, chinese = _UNITS.get(name, _DEVICE)
+    return f"each {one}" if is_english(language) else f"每{chinese}"
+
+
 def gib(size: float) -> str:
     """Three digits: `1.5`, `12.5`, `1,290`."""
     return f"{size:,.0f}" if size >= 100 else f"{size:.3g}"

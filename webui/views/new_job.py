@@ -18,10 +18,11 @@ from django.views.decorators.http import require_POST
 
 from jobs.catalog import current
 from jobs.models import Job, Team
-from jobs.submit import Refused, preview, submit
+from jobs.outlook import Outlook, outlook
+from jobs.submit import Refused, submit
 from webui.fields import FIELDS
 from webui.forms import JobForm, input_id, to_data, to_inputs
-from webui.offers import copy_name, first_inputs, offers
+from webui.offers import asked_inputs, copy_name, first_inputs, offers
 from webui.verdict import Answer, answer
 
 REFUSED_STATUS = 422
@@ -32,19 +33,23 @@ REFUSED_STATUS = 422
 @never_cache
 def job_check(request: HttpRequest) -> HttpResponse:
     """What the engine says of the form as it stands; the panel beside it."""
-    return render(request, "webui/job_verdict.html", {"answer": answer(*preview(to_data(request.POST)))})
+    return render(request, "webui/job_verdict.html", {"answer": answer(outlook(to_data(request.POST)))})
 
 
 @method_decorator([login_required, never_cache], name="dispatch")
 class JobNew(View):
-    """GET fills in the form, from an old job with `?from=<id>`. POST submits it, or applies a proposed change."""
+    """GET fills in the form: from an old job with `?from=<id>`, or with values by spec path, such as
+    `?model=llama3.1-8b&train.seq_length=4096`, which are checked like everything that is entered.
+    POST submits it, or applies a proposed change.
+    """
 
     def get(self, request: HttpRequest) -> HttpResponse:
         user = cast(User, request.user)
         source = request.GET.get("from")
         if source is None:
             catalog = current()
-            return _page(request, first_inputs(offers(user, catalog), catalog))
+            offered = offers(user, catalog)
+            return _page(request, asked_inputs(first_inputs(offered, catalog), request.GET, offered))
         job = Job.objects.visible_to(user).filter(pk=source).first() if source.isdecimal() else None
         if job is None:
             raise Http404
@@ -56,7 +61,9 @@ class JobNew(View):
         try:
             job = submit(to_data(request.POST), team=_team(request), user=cast(User, request.user))
         except Refused as refusal:
-            return _page(request, request.POST, answered=answer(refusal.verdict, None), status=REFUSED_STATUS)
+            return _page(
+                request, request.POST, answered=answer(Outlook(refusal.verdict, None, None)), status=REFUSED_STATUS
+            )
         return redirect("job-detail", job.pk)
 
 
@@ -96,7 +103,7 @@ def _page(
     offered = offers(user, current())
     form = JobForm(inputs, offered)
     if check:
-        answered = answer(*preview(to_data(inputs)))
+        answered = answer(outlook(to_data(inputs)))
     problems = _by_field(answered)
     context = {
         "sections": _sections(form, problems),

@@ -14,7 +14,7 @@ from engine.planner.rules import devices as device_rules
 from engine.planner.rules import model as model_rules
 from engine.planner.rules.memory import native_estimate
 from engine.planner.shape import STAND_IN
-from engine.problems import Problem, Value
+from engine.problems import Problem
 from engine.spec import JobSpec
 
 State = Literal["printed", "estimate", "unsupported", "never", "unknown"]
@@ -34,6 +34,8 @@ class Cell:
     """What the check answers for this setting."""
     least: int | None
     """The smallest number of devices that the check accepts; null where there is none."""
+    step: int = 1
+    """Devices are used in multiples of this."""
     memory_gib: float | None = None
     """Native: the estimate of what one process takes."""
     memory_unknown: bool = False
@@ -50,13 +52,21 @@ class Cell:
             return "estimate"
         return "unknown" if self.memory_unknown else "never"
 
-    def request(self, devices: int | None = None) -> dict[str, Value]:
+    @property
+    def sensible(self) -> int:
+        """Devices to ask for: the printed minimum, the safer number of a doubted one, else the recommended one."""
+        need = self.need
+        if self.least is None or need.table is None or need.suspect:
+            return need.recommended or self.least or self.step
+        return self.least
+
+    def request(self, devices: int | None = None) -> dict[str, str | int]:
         """The fields that a form for this setting is filled in with, by path."""
         return {
             "model": self.model,
             "framework": self.framework,
             "hardware": self.hardware,
-            "devices": devices or self.need.recommended or self.least or 1,
+            "devices": devices or self.sensible,
             "train.strategy": self.strategy,
             "train.seq_length": self.seq_length,
         }
@@ -91,6 +101,7 @@ def cell_of(ask: Ask) -> Cell:
         seq_length=spec.train.seq_length,
         need=need,
         least=1 if spec.framework == "native" else least(ask, need),
+        step=1 if ask.hardware is None else ask.hardware.device_step,
         memory_gib=needed if isinstance(needed, float) else None,
         memory_unknown=ask.shape is None or ask.hardware is None or ask.hardware.memory_gib is None,
     )
