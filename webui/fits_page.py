@@ -53,12 +53,12 @@ def context(query: Mapping[str, str]) -> dict[str, Any]:
     if problem is not None:
         return {**found, "refusals": [_told(problem)]}
     if model:
-        return {**found, **_grid(what_fits.grid(model))}
+        return {**found, **_grid(what_fits.grid(catalog, model))}
     if not hardware:
         return found
     if not devices.isdecimal() or not 0 < int(devices) < 10**6:
         return {**found, "refusals": [_("The number of devices must be a whole number above 0.")]}
-    return {**found, **_shelf(what_fits.shelf(hardware, int(devices)))}
+    return {**found, **_shelf(what_fits.shelf(catalog, hardware, int(devices)))}
 
 
 def _own_devices(catalog: Catalog) -> tuple[str, str]:

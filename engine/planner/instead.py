@@ -33,7 +33,9 @@ def _shorter(ask: Ask, limit: int | None) -> Iterator[Instead]:
     lengths = {row.seq_length for row in rows if row.seq_length < spec.train.seq_length}
     for length in sorted(lengths, reverse=True):
         found += _tried(ask, "train.seq_length", length, limit)
-    yield from [one for one in found if one.devices <= spec.devices][:1] or found[-1:]
+    enough = [one for one in found if one.devices <= spec.devices]
+    fewest = sorted(found, key=lambda one: one.devices)  # of equal ones the longest stays first
+    yield from enough[:1] or fewest[:1]
 
 
 def _adapters(ask: Ask, limit: int | None) -> Iterator[Instead]:

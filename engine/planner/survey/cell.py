@@ -34,6 +34,8 @@ class Cell:
     """What the check answers for this setting."""
     least: int | None
     """The smallest number of devices that the check accepts; null where there is none."""
+    offered: bool = True
+    """Does the framework take the model at all?"""
     step: int = 1
     """Devices are used in multiples of this."""
     memory_gib: float | None = None
@@ -44,7 +46,7 @@ class Cell:
     @property
     def state(self) -> State:
         """printed: the table has a number; never: memory refuses every number; unknown: nothing is known."""
-        if self.need.unsupported:
+        if self.need.unsupported or not self.offered:
             return "unsupported"
         if self.need.table is not None:
             return "printed"
@@ -101,6 +103,7 @@ def cell_of(ask: Ask) -> Cell:
         seq_length=spec.train.seq_length,
         need=need,
         least=1 if spec.framework == "native" else least(ask, need),
+        offered=ask.model is None or spec.framework in ask.model.frameworks,
         step=1 if ask.hardware is None else ask.hardware.device_step,
         memory_gib=needed if isinstance(needed, float) else None,
         memory_unknown=ask.shape is None or ask.hardware is None or ask.hardware.memory_gib is None,
