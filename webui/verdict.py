@@ -193,4 +193,5 @@ def _numbers(need: DeviceNeed, hardware: str) -> list[Number]:
     if need.recommended is not None:
         label = _("Safer number") if need.suspect else _("Recommended")
         known.append((label, count(need.recommended, hardware, language())))
-    return [Number(label, value) for label, value in known] if hardware else []
+    told = need.unsupported or any((need.table, need.floor, need.recommended))
+    return [Number(label, value) for label, value in known] if hardware and told else []

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from engine.catalog import load
-from engine.planner import check
+from engine.planner import check, decide
 from engine.readable import verdict_text
 from engine.readable.sentence import sentence
+from engine.readable.words import gib
+from engine.spec import JobSpec
 from tests.engine.asked import native, request
 
 CATALOG = load()
@@ -132,3 +134,11 @@ def test_nothing_is_said_of_what_is_not_known(data: dict[str, Any]) -> None:
 
 def test_the_terminal_gets_the_sentence_too() -> None:
     assert "needs 4 cards; you chose 2." in verdict_text(check(request(devices=2), CATALOG), "en")
+
+
+@pytest.mark.parametrize("devices", [1, 2, 8])
+def test_the_memory_of_native_processes_is_that_of_the_plan(devices: int) -> None:
+    spec = JobSpec.model_validate(native(devices=devices, train__global_batch_size=None))
+    memory = decide(spec, CATALOG).memory
+    assert memory is not None
+    assert f"with {gib(round(memory.per_device_gib, 2))} GiB" in sentence(check(spec, CATALOG), "en")

@@ -93,7 +93,7 @@ def unknown(catalog: Catalog, *, model: str | None = None, hardware: str | None 
 
 def cell_of(ask: Ask) -> Cell:
     spec, need = ask.spec, device_need(ask)
-    found = native_estimate(ask) if spec.framework == "native" else None
+    found = native_estimate(ask, spec.devices) if spec.framework == "native" else None
     needed = None if found is None else found.parameters["needed"]
     return Cell(
         model=spec.model,
