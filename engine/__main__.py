@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.catalog import TABLES, load
+from engine.catalog import TABLES, Catalog, load
 from engine.plan import DeviceNeed, Plan
 from engine.planner import Unplannable, Verdict, check, decide, plan
+from engine.planner.survey import of_devices, of_model, unknown
 from engine.problem_texts import known
 from engine.problems import LANGUAGES, Problem
 from engine.readable import plan_text, verdict_text
+from engine.readable.survey import grid_json, grid_text, shelf_json, shelf_text
 from engine.run_folder import RunFolder
 from engine.spec import canonical_json
 
@@ -53,7 +55,26 @@ def _parser() -> argparse.ArgumentParser:
     _add_verb(verbs, "plan", "show every decision about a request, with reasons and commands")
     run = _add_verb(verbs, "run", "check, plan and run a request; running it again takes up where it was left")
     run.add_argument("--run-dir", required=True, type=Path, metavar="DIR", help="folder of the run; made if missing")
+    _add_fits(verbs)
     return parser
+
+
+def _add_fits(verbs: Any) -> None:
+    purpose = "show what fits: for a model on all hardware, or for the devices that one has"
+    fits: argparse.ArgumentParser = verbs.add_parser("fits", help=purpose, description=f"{purpose}.", epilog=EXIT_CODES)
+    question = fits.add_mutually_exclusive_group(required=True)
+    question.add_argument("--model", help="a row of the model table, such as llama3.1-8b")
+    question.add_argument("--hardware", help="a row of the hardware table: snt9b, snt9b23, cuda, cpu")
+    fits.add_argument("--devices", type=_count, default=1, metavar="N", help="with --hardware: how many (default: 1)")
+    fits.add_argument("--json", action="store_true", help="print JSON")
+    _add_common(fits)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def _add_verb(verbs: Any, name: str, purpose: str) -> argparse.ArgumentParser:
@@ -61,18 +82,22 @@ def _add_verb(verbs: Any, name: str, purpose: str) -> argparse.ArgumentParser:
         name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.", epilog=EXIT_CODES
     )
     parser.add_argument("spec", metavar="SPEC.json", help="the request, as JSON; - reads standard input")
-    parser.add_argument(
-        "--catalog", type=Path, default=TABLES, metavar="DIR", help="folder with the resource tables (default: our own)"
-    )
     if name != "run":
         parser.add_argument(
             "--no-files", action="store_true", help="do not look at dataset and weights (they are on another machine)"
         )
         parser.add_argument("--json", action="store_true", help="print JSON")
+    _add_common(parser)
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--catalog", type=Path, default=TABLES, metavar="DIR", help="folder with the resource tables (default: our own)"
+    )
     parser.add_argument(
         "--language", choices=LANGUAGES, default=known(_locale()), help="of messages (default: the terminal's)"
     )
-    return parser
 
 
 def _locale() -> str:
@@ -84,6 +109,8 @@ def _verb(options: argparse.Namespace) -> int:
         catalog = load(options.catalog)
     except (OSError, ValueError) as error:
         return _say(_refusal("catalog.unreadable", error=str(error)), options)
+    if options.verb == "fits":
+        return _fits(catalog, options)
     data = _read(options.spec)
     if isinstance(data, Problem):
         return _say(_refusal_of(data), options)
@@ -97,6 +124,24 @@ def _verb(options: argparse.Namespace) -> int:
     if options.verb == "run" and verdict.problems:
         _say(verdict, options)
     return _run(verdict, made, options) if options.verb == "run" else _show(made, options)
+
+
+def _fits(catalog: Catalog, options: argparse.Namespace) -> int:
+    language = options.language
+    problem = unknown(catalog, model=options.model, hardware=options.hardware)
+    if problem is not None:
+        return _say(_refusal_of(problem), options)
+    if options.model is not None:
+        grid = of_model(catalog, options.model)
+        return _print(options, grid_json(grid, language), grid_text(grid, language))
+    shelf = of_devices(catalog, options.hardware, options.devices)
+    _print(options, shelf_json(shelf, language), shelf_text(shelf, language))
+    return WRONG if shelf.problems else DONE
+
+
+def _print(options: argparse.Namespace, data: dict[str, Any], text: str) -> int:
+    print(json.dumps(data, ensure_ascii=False, indent=2) if options.json else text)
+    return DONE
 
 
 def _read(name: str) -> Any:

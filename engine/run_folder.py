@@ -23,6 +23,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+KEPT_CHECKPOINTS = 2
+"""Newest checkpoints that stay on disk: one to resume from, and one in case it was the bad one."""
+
 
 class RunFolder:
     """Paths of one run; makes nothing until `create`."""

@@ -1,26 +1,72 @@
-"""What this site can run, beyond the resource tables: nodes, their hardware, devices and frameworks."""
+"""What this site can run, beyond the resource tables: nodes, their hardware, devices and frameworks, and its disk."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
+from engine.catalog import Catalog
+from engine.planner.ask import Ask
+from engine.planner.memory.constants import GIB
+from engine.planner.saving import saved
+from engine.planner.shape import look
 from engine.problems import Problem, Severity, Value
 from engine.spec import JobSpec
 from jobs.models import Node
 from jobs.nodes import has, installs, known
 
+ABOUT_NODES = {"node.none", "hardware.not_here", "devices.not_here", "framework.nowhere", "framework.installing"}
+"""Codes of findings about which nodes there are."""
+ROOM = 1.2
+"""Below this many times what the checkpoints take, a disk is nearly full."""
+SAVED_BY = ("model", "framework", "train.strategy", "train.lora", "train.train_iters", "train.save_interval")
+"""Fields from which the size and the number of the checkpoints follow."""
 
-def site_problems(data: JobSpec | Mapping[str, Any]) -> tuple[Problem, ...]:
+
+def site_problems(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> tuple[Problem, ...]:
     """Findings about a request, however incomplete.
 
     A site without any node gets a warning and not an error, since the first one may be about to report.
     """
     asked = data.model_dump() if isinstance(data, JobSpec) else data
+    disk = tuple(_about_disk(data, catalog))
     nodes = list(known())
     if not nodes:
-        return (_problem("node.none", "hardware", "warning"),)
-    return tuple(_about_nodes(nodes, asked.get("hardware"), asked.get("framework"), asked.get("devices")))
+        return (_problem("node.none", "hardware", "warning"), *disk)
+    return (*_about_nodes(nodes, asked.get("hardware"), asked.get("framework"), asked.get("devices")), *disk)
+
+
+def _about_disk(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
+    """Do the checkpoints that a run keeps fit beside what is on the disk of the runs already?"""
+    shape = look(data)
+    ask = Ask(shape.spec, catalog)
+    if not all(shape.has(path) for path in SAVED_BY) or not ask.framework.launchable:
+        return
+    found, free = saved(ask), _free(settings.RUNS_DIR)
+    if found is None or free is None or (needed := found.size * found.count) * ROOM <= free:
+        return
+    enough = needed <= free
+    yield _problem(
+        "disk.little_room" if enough else "disk.too_small",
+        "train.save_interval",
+        "warning" if enough else "error",
+        count=found.count,
+        gib=round(found.size / GIB, 1),
+        needed=round(needed / GIB, 1),
+        free=round(free / GIB, 1),
+    )
+
+
+def _free(folder: Path) -> int | None:
+    """Bytes that we may still write there; None if nobody knows."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
 
 
 def _about_nodes(nodes: Sequence[Node], hardware: Any, framework: Any, devices: Any) -> Iterator[Problem]:

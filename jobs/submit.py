@@ -61,7 +61,7 @@ def preview(
         catalog,
         files=files and not foreign,  # the check names rows and keys of what it reads
         roots=settings.ROOTS,
-        also=lambda asked: (*site_problems(asked), *foreign),
+        also=lambda asked: (*site_problems(asked, catalog), *foreign),
     )
     if verdict.spec is None or not verdict.fits:
         return verdict, None

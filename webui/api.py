@@ -24,7 +24,7 @@ from jobs.models import Job, Run, Team
 from jobs.submit import Refused, preview, submit
 from webui.api_errors import NoTeam, handle, json_response, refusal
 from webui.history import JobFilter, jobs_of, page
-from webui.verdict import language
+from webui.reader import language
 
 SPEC_BODY = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": JobSpec.model_json_schema()}}}

@@ -13,7 +13,7 @@ from engine.problem_texts import message, remedy
 from jobs.assets import Unusable, register_dataset, register_weights
 from jobs.models import Team
 from webui.fields import FORMAT_LABELS
-from webui.verdict import language, sentences
+from webui.reader import language, sentences
 
 FIELD_OF = {"train.dataset.path": "path", "train.dataset.format": "format", "model_path": "path"}
 

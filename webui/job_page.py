@@ -7,13 +7,20 @@ from typing import Any, NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from pydantic import ValidationError
 
 from engine.events import ELAPSED_MS, GRAD_NORM, LEARNING_RATE, LM_LOSS, TOKENS_PER_SECOND
-from jobs.models import Run
+from engine.plan import DeviceNeed
+from engine.planner import Verdict
+from engine.problems import Problem
+from engine.readable.sentence import sentence
+from jobs.models import Job, Run
 from jobs.run_files import followed_files
 from jobs.states import RunState
 from jobs.story import samples, story
 from jobs.waiting import waiting_text
+from webui.plan_words import plan_words
+from webui.reader import language
 
 NUMBERS: tuple[tuple[str, Promise], ...] = (
     (LM_LOSS, _("Loss")),
@@ -83,9 +90,20 @@ def page_context(run: Run) -> dict[str, Any]:
         "charts": CHARTS,
         "more_charts": MORE_CHARTS,
         "settings": list(_settings(run.job.spec, plan)),
-        "plan": plan,
+        "plan": plan_words(run.job.job_plan, run.job.job_spec.hardware),
+        "judged": _judged(run.job),
         "run_dir": run.folder.path,
     }
+
+
+def _judged(job: Job) -> str:
+    """What the check said of the devices when the job was queued; empty for one of another release."""
+    try:
+        problems = [Problem.model_validate(one) for one in job.verdict.get("problems", ())]
+        need = DeviceNeed.model_validate(job.verdict["devices"])
+    except (ValidationError, KeyError):
+        return ""
+    return sentence(Verdict(spec=job.job_spec, problems=tuple(problems), devices=need), language())
 
 
 def _share(progress: Mapping[str, Any]) -> int | None:

@@ -9,10 +9,13 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from engine.catalog import Catalog
+from engine.readable import words
 from jobs.models import Dataset, Node, Team, Weights
+from webui.fields import FIELDS
 from webui.forms import Offers, Suggestion
 
-HARDWARE_NAMES = {"snt9b": "Snt9B", "snt9b23": "Snt9B23", "cuda": "CUDA", "cpu": "CPU"}
+OFF = ("", "0", "off", "false")
+"""How a link says that a flag is not set; a form says it by leaving it out."""
 USUAL_LENGTHS = (512, 1024, 2048)
 
 
@@ -23,7 +26,7 @@ def offers(user: User, catalog: Catalog) -> Offers:
     lengths = sorted({*USUAL_LENGTHS, *(row.seq_length for row in catalog.min_devices.values())})
     return Offers(
         models=model_choices(catalog),
-        hardware=[(name, HARDWARE_NAMES.get(name, name)) for name in catalog.hardware],
+        hardware=[(name, words.hardware(name)) for name in catalog.hardware],
         suggestions={
             "datasets": [Suggestion(row.path, row.name, {"train.dataset.format": row.format}) for row in datasets],
             "weights": [Suggestion(row.path, row.name, {"model": row.model}) for row in weights],
@@ -60,6 +63,21 @@ def first_inputs(offered: Offers, catalog: Catalog) -> dict[str, str]:
             first = offered.suggestions[name][0]
             inputs |= {path: first.value, **first.sets}
     return inputs | {"name": suggested_name(inputs)}
+
+
+def asked_inputs(inputs: Mapping[str, str], query: Mapping[str, str], offered: Offers) -> dict[str, str]:
+    """The inputs with the values of a link's query, by spec path; a model brings a registered folder of its own."""
+    asked = {path: query[path] for path in FIELDS if path in query}
+    filled = {**inputs, **asked}
+    for path, value in asked.items():
+        if FIELDS[path].kind == "flag" and value in OFF:
+            del filled[path]
+    if "model" in asked and "model_path" not in asked and asked["model"] != inputs.get("model"):
+        folders = (one.value for one in offered.suggestions["weights"] if one.sets.get("model") == asked["model"])
+        filled["model_path"] = next(folders, "")
+    if asked and "name" not in asked:
+        filled["name"] = suggested_name(filled)
+    return filled
 
 
 def suggested_name(inputs: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
 from webui.api import api
-from webui.views import assets, history, new_job, site
+from webui.views import assets, fits, history, new_job, site
 
 handler500 = "webui.failures.server_error"
 
@@ -20,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/check/", new_job.job_check, name="job-check"),
     path("jobs/<int:job_id>/row/", history.job_row, name="job-row"),
     path("", include("webui.views.job_urls")),
+    path("fits/", fits.fits, name="fits"),
     path("datasets/", assets.dataset_list, name="dataset-list"),
     path("engine-banner/", site.engine_banner, name="engine-banner"),
     path("healthz", site.healthz, name="healthz"),

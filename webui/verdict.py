@@ -1,24 +1,28 @@
-"""A verdict and a plan in words: what the panel beside the form shows."""
+"""A verdict in words: what the panel beside the form shows."""
 
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from engine.plan import DeviceNeed, Plan
+from engine.plan import DeviceNeed
 from engine.planner import Verdict
-from engine.problem_texts import message, reason, remedy
-from engine.problems import LANGUAGES, Problem, Value
+from engine.problem_texts import message, remedy, suspect
+from engine.problems import Problem, Value
+from engine.readable.sentence import sentence
+from engine.readable.words import count, framework
+from jobs.outlook import UNLAUNCHABLE, Outlook
+from webui import memory_bar
 from webui.fields import FIELDS
 from webui.forms import input_id
+from webui.memory_bar import Bar
+from webui.plan_words import PlanWords, plan_words, spell
+from webui.reader import language, sentences
 
-_PLAIN = re.compile(r"[\w@%+=:,./{}-]+")
 ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
@@ -45,11 +49,11 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A stage of the plan and its command lines."""
+class Number:
+    """A number of devices, with what it is."""
 
-    name: str
-    commands: list[str]
+    label: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -58,40 +62,56 @@ class Answer:
 
     tone: str
     sentence: str
-    devices: str
+    status: str
+    """Can it start? Empty where the sentence says so itself."""
+    numbers: list[Number]
+    doubt: str
     findings: list[Finding]
     changes: list[Change]
-    layout: list[tuple[str, str]]
-    batch: list[tuple[str, str]]
-    reasons: list[str]
-    steps: list[Step]
+    refused_bar: Bar | None
+    """The memory of what does not fit."""
+    plan: PlanWords | None
+    starts: bool
+    """False: this release only plans such jobs."""
+    framework: str
+
+    @property
+    def urgent(self) -> list[Finding]:
+        """Errors and warnings."""
+        return [one for one in self.findings if one.severity != "note"]
+
+    @property
+    def notes(self) -> list[Finding]:
+        return [one for one in self.findings if one.severity == "note"]
 
 
-def language() -> str:
-    """The reader's language as the engine's texts call it."""
-    current = (get_language() or "en").lower()
-    return "zh-hans" if current.startswith("zh") else LANGUAGES[0]
-
-
-def sentences(*parts: str) -> str:
-    """Sentences after each other; Chinese puts no space between them."""
-    return ("" if language() == "zh-hans" else " ").join(part for part in parts if part)
-
-
-def answer(verdict: Verdict, plan: Plan | None) -> Answer:
-    found = findings(verdict.problems)
-    tone, sentence = _sentence(verdict, found)
+def answer(outlook: Outlook) -> Answer:
+    verdict, plan, timing = outlook.verdict, outlook.plan, outlook.timing
+    hardware = _hardware(verdict)
+    timed = (timing.eta, timing.iterations, timing.rows) if timing else None
+    told, (tone, status) = sentence(verdict, language()), _status(verdict)
     return Answer(
         tone=tone,
-        sentence=sentence,
-        devices=sentences(*device_words(verdict.devices)),
-        findings=found,
+        sentence=told or status,
+        status=status if told else "",
+        numbers=_numbers(verdict.devices, hardware),
+        doubt=suspect(verdict.devices.suspect, language()) if verdict.devices.suspect else "",
+        findings=findings(verdict.problems),
         changes=[change for change in (_change(sets) for sets in verdict.nearest) if change],
-        layout=_facts(_layout_labels(), plan.layout.model_dump()) if plan else [],
-        batch=_facts(_batch_labels(), plan.batch.model_dump()) if plan else [],
-        reasons=[reason(one, language()) for one in plan.reasons] if plan else [],
-        steps=steps(plan) if plan else [],
+        refused_bar=memory_bar.of_problems(verdict.problems, hardware),
+        plan=None if plan is None else plan_words(plan, hardware, timed),
+        starts=all(problem.code != UNLAUNCHABLE for problem in verdict.problems),
+        framework=framework(_asked(verdict, "framework")),
     )
+
+
+def _asked(verdict: Verdict, name: str) -> str:
+    question = verdict.question or verdict.spec
+    return str(getattr(question, name, ""))
+
+
+def _hardware(verdict: Verdict) -> str:
+    return _asked(verdict, "hardware")
 
 
 def findings(problems: tuple[Problem, ...]) -> list[Finding]:
@@ -125,7 +145,7 @@ def field_of(path: str) -> str:
 def _change(sets: Mapping[str, Value]) -> Change | None:
     flat = dict(flatten(sets))
     shown = [
-        _("%(setting)s: %(value)s") % {"setting": FIELDS[path].label, "value": _spell(value)}
+        _("%(setting)s: %(value)s") % {"setting": FIELDS[path].label, "value": spell(value)}
         for path, value in flat.items()
         if path in FIELDS
     ]
@@ -143,20 +163,18 @@ def flatten(sets: Mapping[str, object], prefix: str = "") -> list[tuple[str, obj
     return flat
 
 
-def _spell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
-    return _("empty") if value is None else str(value)
-
-
-def _sentence(verdict: Verdict, found: list[Finding]) -> tuple[str, str]:
-    """Tone (good, warn, bad) and the verdict in one sentence."""
-    errors = sum(one.severity == "error" for one in found)
-    warnings = sum(one.severity == "warning" for one in found)
+def _status(verdict: Verdict) -> tuple[str, str]:
+    """Tone (good, warn, bad), and whether it can start."""
+    errors = sum(one.severity == "error" for one in verdict.problems)
+    warnings = sum(one.severity == "warning" for one in verdict.problems)
     if errors:
         return "bad", ngettext(
             "Cannot start yet: %(count)d problem.", "Cannot start yet: %(count)d problems.", errors
         ) % {"count": errors}
+    if any(problem.code == UNLAUNCHABLE for problem in verdict.problems):
+        return "warn", _("This release plans %(framework)s jobs; it does not start them.") % {
+            "framework": framework(_asked(verdict, "framework"))
+        }
     if warnings:
         return "warn", ngettext(
             "This can start, with %(count)d warning.", "This can start, with %(count)d warnings.", warnings
@@ -164,61 +182,16 @@ def _sentence(verdict: Verdict, found: list[Finding]) -> tuple[str, str]:
     return "good", _("This fits and can start.")
 
 
-def device_words(need: DeviceNeed) -> list[str]:
-    """The minimum-device answer: the table's number, or why there is none, and what else is known."""
-    if need.unsupported:
-        words = [_("The resource table says: not supported.")]
-    elif need.table is None:
-        words = [_("The resource table has no row for these settings.")]
-    else:
-        words = [
-            ngettext(
-                "The resource table asks for at least %(count)d device.",
-                "The resource table asks for at least %(count)d devices.",
-                need.table,
-            )
-            % {"count": need.table}
-        ]
+def _numbers(need: DeviceNeed, hardware: str) -> list[Number]:
+    """What the table prints, what memory needs at least, and what is recommended."""
+    printed = _("unsupported") if need.unsupported else _("no row")
+    if need.table is not None:
+        printed = count(need.table, hardware, language())
+    known = [(_("Minimum by the table"), printed)]
     if need.floor is not None:
-        words.append(_("Memory alone needs at least %(count)d.") % {"count": need.floor})
+        known.append((_("Memory needs"), count(need.floor, hardware, language())))
     if need.recommended is not None:
-        words.append(_("Recommended: %(count)d.") % {"count": need.recommended})
-    if need.suspect:
-        words.append(_("This number is in doubt: %(why)s") % {"why": need.suspect})
-    return words
-
-
-def steps(plan: Plan) -> list[Step]:
-    return [Step(stage.name, [command_line(command.argv) for command in stage.commands]) for stage in plan.stages]
-
-
-def command_line(argv: tuple[str, ...]) -> str:
-    """Words of a command as a shell would take them; places for the runner to fill in stay as they are."""
-    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in argv)
-
-
-def _facts(labels: Mapping[str, str], values: Mapping[str, object]) -> list[tuple[str, str]]:
-    return [(label, _spell(values[name])) for name, label in labels.items() if values.get(name) is not None]
-
-
-def _layout_labels() -> dict[str, str]:
-    return {
-        "devices": _("Devices"),
-        "tensor_parallel_size": _("Tensor parallel size"),
-        "pipeline_parallel_size": _("Pipeline parallel size"),
-        "context_parallel_size": _("Context parallel size"),
-        "expert_parallel_size": _("Expert parallel size"),
-        "data_parallel_size": _("Data parallel size"),
-        "zero_stage": _("ZeRO stage"),
-        "recompute": _("Recompute activations"),
-    }
-
-
-def _batch_labels() -> dict[str, str]:
-    return {
-        "micro_batch_size": _("Micro batch size"),
-        "gradient_accumulation_steps": _("Gradient accumulation"),
-        "global_batch_size": _("Global batch size"),
-        "train_iters": _("Iterations"),
-        "epochs": _("Epochs"),
-    }
+        label = _("Safer number") if need.suspect else _("Recommended")
+        known.append((label, count(need.recommended, hardware, language())))
+    told = need.unsupported or any((need.table, need.floor, need.recommended))
+    return [Number(label, value) for label, value in known] if hardware and told else []

@@ -9,13 +9,13 @@ from typing import Any
 from engine.catalog import Catalog
 from engine.plan import DeviceNeed
 from engine.planner import files as file_checks
+from engine.planner.answer import device_need
 from engine.planner.ask import CELL, Ask
+from engine.planner.instead import instead
 from engine.planner.nearest import changed, differences
 from engine.planner.rules import RULES
-from engine.planner.rules.devices import safer
 from engine.planner.shape import Shape, look
-from engine.planner.sizing import need_of
-from engine.planner.verdict import Verdict
+from engine.planner.verdict import Question, Verdict
 from engine.problems import Problem
 from engine.spec import JobSpec
 
@@ -49,11 +49,15 @@ def check(
         return found(spec, Shape(spec), Ask(spec, catalog))
 
     problems = [_without_refused_cure(problem, shape.spec, also) for problem in found(data, shape, ask)]
+    need = _need(shape, ask)
+    asked = all(shape.has(path) for path in (*CELL, "devices"))
     return Verdict(
         spec=None if shape.problems else shape.spec,
         problems=tuple(problems),
-        devices=_need(shape, ask),
+        devices=need,
         nearest=() if shape.problems else differences(ask, problems, of),
+        question=Question.of(shape.spec) if asked else None,
+        instead=instead(ask, need, problems) if asked else (),
     )
 
 
@@ -73,11 +77,4 @@ def _by_rules(shape: Shape, ask: Ask) -> list[Problem]:
 def _need(shape: Shape, ask: Ask) -> DeviceNeed:
     if not all(shape.has(path) for path in (*CELL, "train.lora")):
         return DeviceNeed(table=None, unsupported=False)
-    cell, need = ask.cell, need_of(ask)
-    return DeviceNeed(
-        table=None if cell is None else cell.devices,
-        unsupported=cell is not None and cell.devices is None,
-        floor=need.floor,
-        recommended=safer(ask) or need.recommended,
-        suspect=None if cell is None else cell.suspect or None,
-    )
+    return device_need(ask)

@@ -12,6 +12,41 @@ from engine.problems import Problem, Value
 from engine.spec import JobSpec
 
 
+class Question(BaseModel):
+    """What the number of devices follows from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    model: str
+    strategy: str
+    seq_length: int
+    framework: str
+    hardware: str
+    devices: int
+
+    @classmethod
+    def of(cls, spec: JobSpec) -> Question:
+        train = spec.train
+        return cls(
+            model=spec.model,
+            strategy=train.strategy,
+            seq_length=train.seq_length,
+            framework=spec.framework,
+            hardware=spec.hardware,
+            devices=spec.devices,
+        )
+
+
+class Instead(BaseModel):
+    """One change of the request, and the devices that it then needs."""
+
+    model_config = ConfigDict(frozen=True)
+
+    field: str
+    value: Value
+    devices: int
+
+
 class Verdict(BaseModel):
     """Every finding about a request, and the nearest requests that fit."""
 
@@ -23,6 +58,10 @@ class Verdict(BaseModel):
     devices: DeviceNeed
     nearest: tuple[dict[str, Value], ...] = ()
     """Spec differences by dotted path; each has been checked to fit."""
+    question: Question | None = None
+    """What the answer about the devices is about; null when one of these fields has a wrong shape."""
+    instead: tuple[Instead, ...] = ()
+    """Where devices are short: what needs fewer of them."""
 
     @property
     def fits(self) -> bool:

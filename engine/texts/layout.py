@@ -56,11 +56,16 @@ TEXTS = {
         "请将检查点留空并重新开始，或使用全参训练。",
     ),
     "resume.recovery_first": Text(
-        "Automatic recovery comes first: if the run has checkpoints of its own, the newest of them is loaded and the "
-        "one that is named is not looked at.",
-        "故障快恢优先：如果运行目录中已有检查点，会加载其中最新的一个，而忽略所指定的检查点。",
-        "For the named checkpoint to count, start with an empty folder for checkpoints.",
-        "要使指定的检查点生效，请使用空的检查点保存目录。",
+        "Two places to load from are named. Every run saves into a fresh folder, which is empty at first: so the first "
+        "start loads the named checkpoint. After an interruption automatic recovery comes first: the newest checkpoint "
+        "of the run itself is loaded, and the named one is not looked at.",
+        "同时设置了两个加载来源。每次运行都保存到全新的目录，开始时为空，因此首次启动加载所指定的检查点；"
+        "中断之后故障快恢优先，加载该运行自己最新的检查点，而忽略所指定的检查点。",
+    ),
+    "resume.fresh_folder": Text(
+        "The run saves into a fresh folder, never into that of the named checkpoint. Automatic recovery is off: after "
+        "an interruption the run starts from the named checkpoint again.",
+        "该运行保存到全新的目录，不会写入所指定检查点的目录。自动恢复已关闭：中断之后会再次从所指定的检查点开始。",
     ),
     "model.pinned_revision": Text(
         "{model} is supported in the revision {revision} alone.",

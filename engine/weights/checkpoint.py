@@ -22,14 +22,12 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from engine.failures import Failure
-from engine.run_folder import write_atomic
+from engine.run_folder import KEPT_CHECKPOINTS, write_atomic
 from engine.spec import Strategy
 from engine.weights.folder import sync, whole_folder
 
 LATEST = "latest_checkpointed_iteration.txt"
 WEIGHTS, OPTIMIZER, STATE, MARKER = "weights.safetensors", "optimizer.pt", "state.json", "done"
-KEPT = 2
-"""Newest checkpoints that stay on disk: one to resume from, and one in case it was the bad one."""
 
 
 class Progress(BaseModel):
@@ -51,7 +49,7 @@ def name(iteration: int) -> str:
 
 
 def save(checkpoints: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
-    """Write a checkpoint, point to it, and remove the ones that are older than the last `KEPT`."""
+    """Write a checkpoint, point to it, and remove the ones that are older than the last few."""
     with whole_folder(checkpoints / name(progress.iteration)) as folder:
         save_file(trained_parameters(model), folder / WEIGHTS)
         torch.save(optimizer.state_dict(), folder / OPTIMIZER)
@@ -60,7 +58,7 @@ def save(checkpoints: Path, model: nn.Module, optimizer: torch.optim.Optimizer, 
             sync(file)
         (folder / MARKER).touch()
     write_atomic(checkpoints / LATEST, f"{progress.iteration}\n")
-    for old in complete(checkpoints)[:-KEPT]:
+    for old in complete(checkpoints)[:-KEPT_CHECKPOINTS]:
         shutil.rmtree(old)
 
 

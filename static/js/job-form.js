@@ -132,7 +132,8 @@
   // The panel's own text is replaced as a whole; screen readers hear the sentence from a place that stays.
   function announce() {
     const status = document.getElementById("verdict-status");
-    const sentence = panel.querySelector(".verdict-sentence")?.textContent.trim() ?? "";
+    const parts = [...panel.querySelectorAll(".verdict-sentence, .verdict-status")];
+    const sentence = parts.map((part) => part.textContent.trim()).join(" ");
     if (status.textContent !== sentence) status.textContent = sentence;
   }
 

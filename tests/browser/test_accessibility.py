@@ -9,7 +9,14 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.pages import axe_findings, wait_for_iteration
 
-PAGES = {"login": "/login/", "new job": "/jobs/new/", "job": "/jobs/1/", "history": "/jobs/", "datasets": "/datasets/"}
+PAGES = {
+    "login": "/login/",
+    "new job": "/jobs/new/",
+    "job": "/jobs/1/",
+    "history": "/jobs/",
+    "datasets": "/datasets/",
+    "fits": "/fits/",
+}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -189,3 +189,20 @@ def test_a_run_is_prepared_and_started(spec: Path, tmp_path: Path, monkeypatch: 
     assert code == 130
     assert json.loads(seen[0].plan.read_text())["layout"]["devices"] == 1
     assert json.loads(seen[0].spec.read_text())["model"] == "smollm2-135m"
+
+
+def test_what_fits_is_a_verb() -> None:
+    grid = json.loads(engine("fits", "--model", "llama3.1-70b", "--json").stdout)
+    wanted = {"framework": "mindspeed-llm", "hardware": "snt9b", "strategy": "full", "seq_length": 8192}
+    [cell] = [cell for cell in grid["cells"] if wanted.items() <= cell.items()]
+    assert (cell["state"], cell["devices"]["table"]) == ("printed", 64)
+    shelf = engine("fits", "--hardware", "snt9b", "--devices", "8")
+    assert shelf.returncode == 0
+    assert "qwen2.5-7b" in shelf.stdout
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--model", "lama"], ["--hardware", "abacus"], ["--hardware", "snt9b23", "--devices", "3"], []]
+)
+def test_what_fits_refuses_what_it_does_not_know(wrong: list[str]) -> None:
+    assert engine("fits", *wrong).returncode == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from django.contrib.auth.models import User
@@ -70,8 +71,8 @@ def test_a_fresh_form_scolds_nobody_and_becomes_a_job(page: Page) -> None:
     _field(page, "name").fill("")
     expect(page.locator(".finding-error")).to_have_count(1)
     _field(page, "name").press_sequentially("Night shift", delay=20)
-    expect(page.locator(".verdict-sentence")).to_have_text("This fits and can start.")
-    expect(page.locator("#verdict-status")).to_have_text("This fits and can start.")
+    expect(page.locator(".verdict-status")).to_have_text("This fits and can start.")
+    expect(page.locator("#verdict-status")).to_have_text(re.compile("Native on CPU runs in 1 process.* can start"))
     expect(page.locator(".commands").first).to_contain_text("engine.preprocess")
     _accessible(page)
     page.locator("#submit").click()
@@ -146,6 +147,46 @@ def test_a_lost_check_is_said_and_heals(page: Page) -> None:
     page.unroute("**/jobs/check/")
     _field(page, "name").fill("ab")
     expect(page.locator("#verdict-lost")).to_be_hidden()
+
+
+CELL = "MindSpeed-LLM, Snt9B, full, 8192: 64 cards by the table; memory needs 32 cards; 64 cards recommended"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_cell_of_what_fits_opens_a_form_with_its_plan(page: Page, theme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.goto("/fits/?hardware=snt9b&devices=32")
+    _accessible(page)
+    page.get_by_role("link", name="llama3.1-70b", exact=True).click()
+    _accessible(page)
+    page.get_by_role("link", name=CELL).click()
+    expect(_field(page, "devices")).to_have_value("64")
+    expect(page.locator(".verdict-sentence")).to_have_text(re.compile("fits on 64 cards; the table asks for 64"))
+    bar = page.locator(".plan .memory")
+    expect(bar.locator("figcaption")).to_contain_text("in each card")
+    expect(bar.locator(".memory-legend li")).to_have_text([re.compile(r"Weights\s+2\.\d")] + [re.compile(".")] * 5)
+    painted = bar.locator("rect.memory-activations").evaluate("part => getComputedStyle(part).fill")
+    assert painted != "rgb(0, 0, 0)"
+    _accessible(page)
+
+
+def test_too_few_devices_are_said_with_what_would_fit(page: Page) -> None:
+    page.goto("/jobs/new/?model=llama3.1-70b&framework=mindspeed-llm&hardware=snt9b&devices=8&train.seq_length=8192")
+    expect(page.locator(".verdict-sentence")).to_contain_text("needs 64 cards; you chose 8.")
+    expect(page.locator(".verdict .memory-bad rect.memory-limit")).to_be_visible()
+    _accessible(page)
+    _field(page, "devices").fill("64")
+    expect(page.locator(".verdict-sentence")).to_contain_text("fits on 64 cards")
+    expect(page.locator(".memory-bad")).to_have_count(0)
+
+
+@pytest.mark.parametrize("query", ["model=llama3.1-70b", "hardware=snt9b&devices=8", ""])
+def test_what_fits_has_room_on_a_phone(page: Page, query: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"/fits/?{query}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    expect(page.locator(".fits tbody th[scope='row']").first).to_be_visible()
+    _accessible(page)
 
 
 def test_the_theme_is_remembered_without_a_flash(page: Page) -> None:

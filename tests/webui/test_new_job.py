@@ -71,7 +71,7 @@ def test_the_check_shows_the_tables_number_and_a_way_out(as_user: AsUser, alice:
         "train.seq_length": "4096",
     }
     answer = as_user(alice).post("/jobs/check/", asked).content.decode()
-    assert "The resource table asks for at least 4 devices." in answer
+    assert "llama3.1-8b, full, 4096, MindSpeed-LLM on Snt9B needs 4 cards; you chose 2." in answer
     assert "{&quot;devices&quot;: 4}" in answer
 
 

@@ -16,14 +16,13 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from engine.plan import Plan
-from engine.planner import Verdict
 from jobs.catalog import current
 from jobs.models import Job, Team
-from jobs.submit import Refused, preview, submit
+from jobs.outlook import Outlook, outlook
+from jobs.submit import Refused, submit
 from webui.fields import FIELDS
 from webui.forms import JobForm, input_id, to_data, to_inputs
-from webui.offers import copy_name, first_inputs, offers
+from webui.offers import asked_inputs, copy_name, first_inputs, offers
 from webui.verdict import Answer, answer
 
 REFUSED_STATUS = 422
@@ -34,19 +33,23 @@ REFUSED_STATUS = 422
 @never_cache
 def job_check(request: HttpRequest) -> HttpResponse:
     """What the engine says of the form as it stands; the panel beside it."""
-    return render(request, "webui/job_verdict.html", {"answer": answer(*_judged(request, request.POST))})
+    return render(request, "webui/job_verdict.html", {"answer": answer(_judged(request, request.POST))})
 
 
 @method_decorator([login_required, never_cache], name="dispatch")
 class JobNew(View):
-    """GET fills in the form, from an old job with `?from=<id>`. POST submits it, or applies a proposed change."""
+    """GET fills in the form: from an old job with `?from=<id>`, or with values by spec path, such as
+    `?model=llama3.1-8b&train.seq_length=4096`, which are checked like everything that is entered.
+    POST submits it, or applies a proposed change.
+    """
 
     def get(self, request: HttpRequest) -> HttpResponse:
         user = cast(User, request.user)
         source = request.GET.get("from")
         if source is None:
             catalog = current()
-            return _page(request, first_inputs(offers(user, catalog), catalog))
+            offered = offers(user, catalog)
+            return _page(request, asked_inputs(first_inputs(offered, catalog), request.GET, offered))
         job = Job.objects.visible_to(user).filter(pk=source).first() if source.isdecimal() else None
         if job is None:
             raise Http404
@@ -58,7 +61,9 @@ class JobNew(View):
         try:
             job = submit(to_data(request.POST), team=_team(request), user=cast(User, request.user))
         except Refused as refusal:
-            return _page(request, request.POST, answered=answer(refusal.verdict, None), status=REFUSED_STATUS)
+            return _page(
+                request, request.POST, answered=answer(Outlook(refusal.verdict, None, None)), status=REFUSED_STATUS
+            )
         return redirect("job-detail", job.pk)
 
 
@@ -78,10 +83,10 @@ def _chosen_team(request: HttpRequest) -> Team | None:
     return teams.first()
 
 
-def _judged(request: HttpRequest, inputs: Mapping[str, Any]) -> tuple[Verdict, Plan | None]:
+def _judged(request: HttpRequest, inputs: Mapping[str, Any]) -> Outlook:
     """Who works in no team is told nothing about files."""
     team = _chosen_team(request)
-    return preview(to_data(inputs), files=team is not None, team=team)
+    return outlook(to_data(inputs), files=team is not None, team=team)
 
 
 def _applied(post: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +116,7 @@ def _page(
     offered = offers(user, current())
     form = JobForm(inputs, offered)
     if check:
-        answered = answer(*_judged(request, inputs))
+        answered = answer(_judged(request, inputs))
     problems = _by_field(answered)
     context = {
         "sections": _sections(form, problems),

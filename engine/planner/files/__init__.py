@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from engine.planner.ask import Ask
-from engine.planner.files import dataset, weights
+from engine.planner.files import checkpoint, dataset, weights
 from engine.planner.shape import Shape
 from engine.problems import Problem
 
@@ -24,3 +24,7 @@ def problems(shape: Shape, ask: Ask, roots: Sequence[Path] | None) -> Iterator[P
             ask.spec.train.seq_length if shape.has("train.seq_length") else None,
             roots,
         )
+    if shape.has("train.resume") and shape.has("framework"):
+        wanted = ask.spec.train.resume.checkpoint_path
+        if wanted is not None and not ask.framework.launchable:  # our own engine refuses every one
+            yield from checkpoint.problems(wanted, ask.spec.framework, roots)

@@ -51,6 +51,17 @@ def problems(path: str, choice: str | None, roots: Sequence[Path] | None) -> Ite
         yield Problem(code="dataset.unreadable", field=PATH, fault="site", parameters=parameters)
 
 
+def rows(path: str, choice: str, roots: Sequence[Path] | None) -> int | None:
+    """The number of whole rows; None for a file that cannot be used, or is longer than a check reads."""
+    try:
+        file = resolved(path, PATH, roots)
+        size, changed = _usable(file, path)
+        found = _cached(str(file), changed, size, choice)
+    except (Refused, OSError):
+        return None
+    return None if found.partly or found.looks_like else found.rows - found.broken
+
+
 def _usable(file: Path, path: str) -> tuple[int, int]:
     """Size in bytes and time of the last change in ns."""
     code = None

@@ -168,14 +168,16 @@ def batch_of_layouts(ask: Ask) -> Iterator[Problem]:
         )
 
 
-def native_estimate(ask: Ask) -> Problem | None:
-    """What one process of our own engine takes; None if the model's dimensions are not known."""
-    micro = native_micro(ask.spec, 1, [])
+def native_estimate(ask: Ask, processes: int = 1) -> Problem | None:
+    """What each of these processes of our own engine takes; None if the model's dimensions are not known."""
+    total = ask.spec.train.global_batch_size
+    shared = processes if total is None or total % processes == 0 else 1  # else that is what the check finds
+    micro = native_micro(ask.spec, shared, [])
     setting = setting_of(ask, micro_batch_size=micro)
     if setting is None:
         return None
-    (alone,) = legal(setting, 1, ANY, recompute="none")
-    parameters = {"micro_batch_size": micro, **figures(estimate(setting, alone))}
+    (layout,) = legal(setting, shared, ANY, recompute="none")
+    parameters = {"micro_batch_size": micro, **figures(estimate(setting, layout))}
     return Problem(code="devices.native_estimate", field="devices", severity="note", parameters=parameters)
 
 
@@ -183,4 +185,4 @@ def no_table(ask: Ask) -> Iterator[Problem]:
     """The vendor's table does not speak of this framework: the estimate does, where there is one."""
     if ask.framework.table or ask.model is None or ask.hardware is None:
         return
-    yield native_estimate(ask) or Problem(code="devices.no_table", field="devices", severity="note")
+    yield native_estimate(ask, ask.spec.devices) or Problem(code="devices.no_table", field="devices", severity="note")

@@ -45,14 +45,15 @@ def learning_rates(ask: Ask) -> Iterator[Problem]:
 
 def resume(ask: Ask) -> Iterator[Problem]:
     train, place = ask.spec.train, "train.resume.checkpoint_path"
-    wanted = train.resume.checkpoint_path is not None
-    adapters = ask.spec.framework == "mindspeed-llm" and train.strategy == "lora"
-    if wanted and adapters:
+    if train.resume.checkpoint_path is None:
+        return
+    if ask.spec.framework == "mindspeed-llm" and train.strategy == "lora":
         yield Problem(code="resume.not_with_lora", field=place, nearest={place: None})
-    elif wanted:
+    elif ask.framework.launchable:
         yield Problem(code="resume.not_yet", field=place, fault="software", nearest={place: None})
-    if wanted and train.resume.auto_recovery and ask.spec.framework == "mindspeed-llm":
-        yield Problem(code="resume.recovery_first", field=place, severity="note")
+    if ask.framework.table:
+        recovers = train.resume.auto_recovery
+        yield Problem(code="resume.recovery_first" if recovers else "resume.fresh_folder", field=place, severity="note")
 
 
 def unused_lora(ask: Ask) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from engine import problem_texts
 from engine.plan import DeviceNeed, Plan
 from engine.planner import Verdict
 from engine.problems import Problem, Value
+from engine.readable.sentence import sentence
 
 _WORDS = {
     "error": ("error", "错误"),
@@ -52,6 +53,8 @@ def _verdict_lines(verdict: Verdict, language: str) -> Iterator[str]:
             f"{_word('floor', language)}: {verdict.devices.floor}; "
             f"{_word('recommended', language)}: {verdict.devices.recommended}"
         )
+    if told := sentence(verdict, language):
+        yield told
     if verdict.spec is not None or any(problem.field for problem in verdict.problems):
         yield _word("fits" if verdict.fits else "fits_not", language)
     if verdict.nearest:

@@ -1,0 +1,27 @@
+"""How many devices a request needs: what the minimum-device table prints, with the memory model beside it."""
+
+from __future__ import annotations
+
+from engine.plan import DeviceNeed
+from engine.planner.ask import Ask
+from engine.planner.rules.devices import safer, usable
+from engine.planner.sizing import need_of
+
+
+def device_need(ask: Ask) -> DeviceNeed:
+    cell, need = ask.cell, need_of(ask)
+    return DeviceNeed(
+        table=None if cell is None else cell.devices,
+        unsupported=cell is not None and cell.devices is None,
+        floor=need.floor,
+        recommended=safer(ask) or need.recommended,
+        suspect=None if cell is None else cell.suspect or None,
+    )
+
+
+def least(ask: Ask, need: DeviceNeed) -> int | None:
+    """The smallest number that the check accepts, as far as tables print it; None if none or not known."""
+    known = [number for number in (need.table, need.floor) if number is not None]
+    if need.unsupported or not known:
+        return None
+    return max(known) if ask.hardware is None else usable(max(known), ask.hardware)
