@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from engine.plan import DeviceNeed
 from engine.planner import Verdict
-from engine.problem_texts import message, remedy, suspect
+from engine.problem_texts import message, remedy
 from engine.problems import Problem, Value
 from engine.readable.sentence import sentence
 from engine.readable.words import count, framework
@@ -65,7 +65,6 @@ class Answer:
     status: str
     """Can it start? Empty where the sentence says so itself."""
     numbers: list[Number]
-    doubt: str
     findings: list[Finding]
     changes: list[Change]
     refused_bar: Bar | None
@@ -95,14 +94,24 @@ def answer(outlook: Outlook) -> Answer:
         sentence=told or status,
         status=status if told else "",
         numbers=_numbers(verdict.devices, hardware),
-        doubt=suspect(verdict.devices.suspect, language()) if verdict.devices.suspect else "",
         findings=findings(verdict.problems),
-        changes=[change for change in (_change(sets) for sets in verdict.nearest) if change],
+        changes=[change for change in (_change(sets) for sets in _ways_out(verdict)) if change],
         refused_bar=memory_bar.of_problems(verdict.problems, hardware),
         plan=None if plan is None else plan_words(plan, hardware, timed),
         starts=all(problem.code != UNLAUNCHABLE for problem in verdict.problems),
         framework=framework(_asked(verdict, "framework")),
     )
+
+
+def _ways_out(verdict: Verdict) -> list[dict[str, Value]]:
+    """The nearest requests that fit; where other fields are still wrong, what at least needs fewer devices."""
+    question = verdict.question
+    if verdict.nearest or question is None:
+        return list(verdict.nearest)
+    return [
+        {one.field: one.value, **({"devices": one.devices} if one.devices > question.devices else {})}
+        for one in verdict.instead
+    ]
 
 
 def _asked(verdict: Verdict, name: str) -> str:

@@ -39,6 +39,15 @@ def test_what_does_not_fit_shows_the_bar_that_breaks_it(as_user: AsUser, alice: 
     assert '<div class="panel plan">' not in panel
 
 
+def test_what_needs_fewer_devices_is_a_button_before_the_files_are_named(
+    as_user: AsUser, alice: User, tables: None
+) -> None:
+    asked = {**FAR, "model": "llama3.1-70b", "train.seq_length": "8192", "train.strategy": "full", "devices": "16"}
+    panel = as_user(alice).post("/jobs/check/", asked).content.decode()
+    assert 'value="{&quot;train.seq_length&quot;: 4096, &quot;devices&quot;: 32}"' in panel
+    assert 'value="{&quot;train.strategy&quot;: &quot;lora&quot;}"' in panel
+
+
 def test_the_panel_has_no_inline_style(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:
     for devices in ("2", "8"):
         assert (
