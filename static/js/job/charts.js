@@ -19,7 +19,6 @@ export class Chart {
     this.value = figure.querySelector("[data-chart-value]");
     this.note = figure.querySelector("[data-chart-note]");
     this.reset = figure.querySelector("[data-chart-reset]");
-    this.canvas.setAttribute("role", "img");
     this.data = [[], [], []];
     this.broken = [];
     this.brokenCount = 0;
@@ -109,6 +108,7 @@ export class Chart {
     const [iteration, min, max] = this.data.map((part) => part[index]);
     const value = min === max ? significant(min) : `${significant(min)} – ${significant(max)}`;
     this.value.textContent = `${significant(iteration)} · ${value}`;
+    this.canvas.setAttribute("role", "img"); // only together with its name
     this.canvas.setAttribute("aria-label", `${this.figure.dataset.label}: ${this.value.textContent}`);
   }
 
