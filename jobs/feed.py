@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from bisect import bisect_right
 from collections import deque
@@ -76,7 +77,7 @@ class Track:
         self.looked = 0.0
         """When we last heard of the file or looked at it (monotonic seconds)."""
         self.disbelieved = 0
-        """Entries of the stream up to this id have been found to be none of this file, and are passed over for now."""
+        """Entries of the stream up to this id are not what the file holds there, and are passed over for now."""
 
     def add(self, piece: Piece) -> Frame | None:
         """Keep what is new in a piece; there may be a hole before it."""
@@ -182,23 +183,31 @@ class Feed:
         self._redis_works = True
         for key, entries in answer:
             name = key.decode().split(":", 3)[3]
-            self._take_entries(name, entries, await asyncio.to_thread(self._size, name))
+            self._take_entries(name, *await asyncio.to_thread(self._of_the_file, name, entries))
 
-    def _take_entries(self, name: str, entries: list[tuple[bytes, dict[bytes, bytes]]], size: int) -> None:
+    def _take_entries(self, name: str, found: list[Piece], disbelieved: int) -> None:
         track = self._tracks[name]
-        for identity, fields in entries:
-            data = fields.get(b"d", b"")
-            end = int(identity.split(b"-")[0])
-            if end > size:  # of an older file with the same name
-                track.disbelieved = end
-            elif len(data) <= end:
-                self._keep(track, Piece(end - len(data), data))
+        track.disbelieved = disbelieved
+        for piece in found:
+            self._keep(track, piece)
 
-    def _size(self, name: str) -> int:
-        try:
-            return (self.folder / name).stat().st_size
-        except OSError:
-            return 0
+    def _of_the_file(self, name: str, entries: list[tuple[bytes, dict[bytes, bytes]]]) -> tuple[list[Piece], int]:
+        """The entries that are what the file holds in their place, and the last id of the others, else 0.
+
+        Redis may be older than the database and hold the stream of an earlier run of the same number.
+        """
+        found, disbelieved = [], 0
+        with suppress(FileNotFoundError), open_followed(self.folder, name) as file:
+            size = os.fstat(file.fileno()).st_size
+            for identity, fields in entries:
+                data, end = fields.get(b"d", b""), _end_of(identity)
+                start = end - len(data)
+                if start >= 0 and end <= size and os.pread(file.fileno(), len(data), start) == data:
+                    found.append(Piece(start, data))
+                else:
+                    disbelieved = end
+            return found, disbelieved
+        return [], _end_of(entries[-1][0])
 
     async def _look_at_silent_files(self) -> None:
         patience = LOOK_SECONDS if self._redis_works else LOOK_SECONDS_WITHOUT_REDIS
@@ -245,6 +254,10 @@ class Feed:
     def _tell(self) -> None:
         self.news.set()
         self.news = asyncio.Event()
+
+
+def _end_of(identity: bytes) -> int:
+    return int(identity.split(b"-")[0])
 
 
 _feeds: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Path, Feed]] = WeakKeyDictionary()

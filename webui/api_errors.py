@@ -41,15 +41,10 @@ def database_away() -> HttpResponse:
     return response
 
 
-def not_text() -> HttpResponse:
-    return refusal(400, "request.not_text", _("The request holds something that is no text."))
-
-
 def handle(api: NinjaAPI) -> None:
     """Have the API answer its errors so."""
     for kind in DATABASE_AWAY:
         api.add_exception_handler(kind, lambda request, error: database_away())
-    api.add_exception_handler(UnicodeEncodeError, lambda request, error: not_text())
     api.add_exception_handler(RequestDataTooBig, _too_big)
     api.add_exception_handler(NoTeam, _no_team)
     api.add_exception_handler(AuthenticationError, _unauthenticated)

@@ -1,4 +1,4 @@
-"""Failures that are not ours, told as what they are: a database that is away, a text that is none."""
+"""A failure that is not ours, told as what it is: a database that is away."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views.defaults import server_error as broken
 
-from webui.api_errors import DATABASE_AWAY, RETRY_SECONDS, database_away, not_text
+from webui.api_errors import DATABASE_AWAY, RETRY_SECONDS, database_away
 
 log = logging.getLogger(__name__)
 
@@ -30,13 +30,10 @@ class KnownFailures:
 
 def answer(request: HttpRequest, error: BaseException | None) -> HttpResponse | None:
     """The page, or the API's finding, for a failure that is known; None for any other."""
-    by_api = request.path.startswith("/api/")
-    if isinstance(error, DATABASE_AWAY):
-        log.error("%s %s: the database is away: %s", request.method, request.path, error)
-        return database_away() if by_api else _page(503)
-    if isinstance(error, UnicodeEncodeError):  # a lone surrogate: no text, and nothing that can be stored or shown
-        return not_text() if by_api else _page(400)
-    return None
+    if not isinstance(error, DATABASE_AWAY):
+        return None
+    log.error("%s %s: the database is away: %s", request.method, request.path, error)
+    return database_away() if request.path.startswith("/api/") else _page()
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -44,9 +41,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return answer(request, sys.exc_info()[1]) or broken(request)
 
 
-def _page(status: int) -> HttpResponse:
+def _page() -> HttpResponse:
     """Without the request: its person and its session are rows of the database."""
-    response = HttpResponse(render_to_string(f"{status}.html"), status=status)
-    if status == 503:
-        response["Retry-After"] = str(RETRY_SECONDS)
+    response = HttpResponse(render_to_string("503.html"), status=503)
+    response["Retry-After"] = str(RETRY_SECONDS)
     return response

@@ -76,21 +76,24 @@ async def test_a_piece_that_redis_announces_comes_at_once(
         assert await read(feed, end, start) == lines(10, 12)
 
 
-async def test_entries_beyond_the_file_are_another_files(
-    run: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("beyond", [len(b"old 00010\n"), 100_000])
+async def test_entries_of_an_older_run_are_not_this_files(
+    run: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch, beyond: int
 ) -> None:
-    """And they do not keep the feed busy."""
+    """Neither while they lie beyond its end nor when it has grown over them; and they do not keep the feed busy."""
     taken: list[str] = []
     take = Feed._take_entries
     monkeypatch.setattr(Feed, "_take_entries", lambda self, name, *rest: (taken.append(name), take(self, name, *rest)))
-    announce(redis_server, 100_000, b"old\n")
     end = append(run, lines(0, 10))
+    announce(redis_server, end + beyond, b"old 00010\n")
     async with following(run, redis_server.url) as feed:
         assert await read(feed, end) == lines(0, 10)
+        rest = asyncio.create_task(read(feed, end + len(lines(10, 12)), end))
         await asyncio.sleep(1.5)  # time in which a busy feed would take it thousands of times
+        assert not rest.done()
         assert 1 <= len(taken) <= 10
-        new = append(run, lines(10, 12))
-        assert await read(feed, new, end) == lines(10, 12)
+        append(run, lines(10, 12))
+        assert await rest == lines(10, 12)
 
 
 async def test_a_hole_in_the_stream_is_filled_from_the_file(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -113,16 +112,6 @@ def test_an_unreadable_proposal_changes_nothing(
     response = as_user(alice).post("/jobs/new/", {**inputs, "apply": proposal})
     assert response.status_code == 200
     assert 'value="first try"' in response.content.decode()
-
-
-def test_a_form_that_is_no_text_is_refused(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:
-    """A charset of the browser's choice can spell a lone surrogate."""
-    form = urlencode({**inputs, "name": "\\ud800"})
-    kind = "application/x-www-form-urlencoded; charset=unicode_escape"
-    for address in ("/jobs/new/", "/jobs/check/"):
-        response = as_user(alice).post(address, form, content_type=kind)
-        assert response.status_code in (200, 400, 422)
-    assert not Job.objects.exists()
 
 
 def test_a_job_can_be_cloned_by_its_team_only(

@@ -124,6 +124,13 @@ def test_error_pages_stand_alone(client: Client, settings: LazySettings) -> None
     assert "style=" not in missing.content.decode()
 
 
+def test_a_form_that_is_too_big_has_a_page_of_ours(as_user: AsUser, alice: User, settings: LazySettings) -> None:
+    settings.DEBUG = False
+    response = as_user(alice).post("/jobs/new/", "x" * 3_000_000, content_type="application/x-www-form-urlencoded")
+    assert response.status_code == 400
+    assert "css/error.css" in response.content.decode()
+
+
 def test_robots_are_asked_to_stay_out(client: Client) -> None:
     assert b"Disallow: /" in client.get("/robots.txt").content
 
