@@ -99,8 +99,7 @@ def test_a_file_without_rows_is_refused(model: Path, data: Path, content: bytes,
 def test_a_missing_file_and_a_folder_are_refused(model: Path, data: Path) -> None:
     assert only(ask(model, data.with_name("none.json"))).code == "dataset.missing"
     assert only(ask(model, data.parent / "model")).code == "dataset.not_a_file"
-    assert only(ask(model, "a\0b")).code == "path.unusable"
-    assert only(ask(model, "x" * 5000)).code in ("dataset.unreadable", "path.unusable")
+    assert only(ask(model, "x" * 4096)).code in ("dataset.unreadable", "path.unusable")
 
 
 def test_a_path_outside_the_roots_is_refused_even_through_a_link(model: Path, data: Path, tmp_path: Path) -> None:
