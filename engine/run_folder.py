@@ -13,6 +13,7 @@ data/ weights/ checkpoints/ output/
 lock                                flock held by the living runner
 train.lock                          flock held by the living processes of the current stage
 stop                                flag: its presence asks the runner to stop the run
+result.<n>.json                     results of earlier times, when an ended run was asked to go on
 result.json                         {"state", "returncode", "stage", "finished_at", "leftover_processes"}, written last
 """
 
@@ -62,6 +63,18 @@ def write_atomic(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+
+
+def newest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
+    """Iteration and folder of the newest whole checkpoint: `iter_<n>/` with its marker `done`."""
+    found = complete_checkpoints(checkpoints)
+    return found[-1] if found else None
+
+
+def complete_checkpoints(checkpoints: Path) -> list[tuple[int, Path]]:
+    """Iterations and folders of the whole checkpoints, oldest first."""
+    folders = (marker.parent for marker in checkpoints.glob("iter_*/done"))
+    return sorted((int(folder.name[5:]), folder) for folder in folders if folder.name[5:].isdecimal())
 
 
 def read_json(path: Path) -> Any | None:

@@ -24,6 +24,8 @@ class Journal:
         self.seq = 0
         self.offsets: dict[str, int] = defaultdict(int)
         """How far each stage's emitted.jsonl has been folded in, in bytes."""
+        self.restarts: dict[str, tuple[int, int]] = {}
+        """Of each stage: the iteration that its last restart went on from, and how many did so in a row."""
         self._written: set[tuple[str, ...]] = set()
         self._recover()
 
@@ -78,8 +80,13 @@ class Journal:
         self.seq = seq
         if offset is not None:
             self.offsets[stage] = offset
-        else:
-            self._written.add(_identity(kind, stage, data))
+            return
+        if kind == "started" and not stage:  # the run begins, or goes on after it has ended: all may be told anew
+            self._written.clear()
+            self.restarts.clear()
+        if kind == "log" and "restart" in data:
+            self.restarts[stage] = (data["iteration"], data["restart"])
+        self._written.add(_identity(kind, stage, data))
 
 
 def _identity(kind: str, stage: str, data: dict[str, Any]) -> tuple[str, ...]:

@@ -16,6 +16,12 @@ TEXTS = {
         "length or fewer processes. The end of the log is in {log}.",
         "SIGKILL 多半表示机器内存不足：请减小微批、序列长度或进程数。日志末尾见 {log}。",
     ),
+    "stage.restarted": Text(
+        "The stage {stage} was interrupted, as by a restart of the machine, and was started again; it goes on from "
+        "iteration {iteration} (restart {restart} of at most {most} without progress).",
+        "阶段 {stage} 曾被中断（例如机器重启），现已重新启动，从第 {iteration} 次迭代继续"
+        "（无进展时最多重启 {most} 次，此为第 {restart} 次）。",
+    ),
     "stage.failed": Text(
         "The stage {stage} ended with the exit code {returncode}.",
         "阶段 {stage} 以退出码 {returncode} 结束。",

@@ -163,3 +163,24 @@ def test_a_failure_is_said_with_its_code(tiny_model: Path, tmp_path: Path, damag
     if damage == "layer":
         assert problem["parameters"]["layer"] == "nonsense"
         assert "q_proj" in problem["parameters"]["known"]
+
+
+def test_a_training_killed_while_it_saved_goes_on_and_clears_up(tiny_model: Path, tmp_path: Path) -> None:
+    """Killed after the folder of its last checkpoint was whole, and before it was pointed to."""
+    file = native.train(tmp_path, tiny_model, train_iters=2)
+    pointer = file.folder.checkpoints / checkpoint.LATEST
+    pointer.unlink()
+    native.train(tmp_path, tiny_model, train_iters=2)
+    assert pointer.read_text(encoding="utf-8") == "2\n"
+    half = file.folder.checkpoints / ".iter_0000003.123.tmp"
+    half.mkdir()
+    native.train(tmp_path, tiny_model, train_iters=3)
+    assert not half.exists()
+    assert [m["iteration"] for m in native.emitted(file, "metric")] == [1, 2, 3]
+
+
+def test_checkpoints_are_ordered_by_number(tmp_path: Path) -> None:
+    for iteration in (9_999_999, 10_000_000):
+        (tmp_path / checkpoint.name(iteration)).mkdir()
+        (tmp_path / checkpoint.name(iteration) / "done").touch()
+    assert checkpoint.newest(tmp_path) == tmp_path / "iter_10000000"
