@@ -19,8 +19,8 @@ from engine.runner.judging import finding, not_started
 from engine.runner.launching import CannotStart, emitted_path, filled, forget_start, returncode_path, start
 from engine.runner.locks import has_processes
 from engine.runner.processes import Members, Process
-from engine.runner.result import EndState
 from engine.runner.recovery import tell_restart
+from engine.runner.result import EndState
 from engine.runner.signals import stop_now_requested, stop_requested
 from engine.runner.watching import Watch
 from engine.spec import JobSpec, canonical_json
