@@ -38,7 +38,7 @@ def register_weights(*, team: Team, user: User, name: str, path: str, model: str
     """Register a folder with weights and tokenizer of a model, or renew its entry. Raises Unusable."""
     full = absolute(path)
     row = current().models.get(model)
-    _refuse_errors(weights_check.problems(full, row, None, settings.ROOTS))
+    _refuse_errors(weights_check.problems(full, weights_check.Wanted(row, None, None), settings.ROOTS))
     facts = {"name": name, "model": model, "note": note, "created_by": user}
     entry, _created = Weights.objects.update_or_create(team=team, path=full, defaults=facts)
     AuditEvent.objects.create(user=user, action="weights.register", detail={"path": full, "team": team.pk})

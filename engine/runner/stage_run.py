@@ -76,13 +76,8 @@ class StageRun:
         found_dead = self._members.leader is not None and self._has_ended()
         try:
             self._run_commands()
-            if (
-                found_dead
-                and self._may_restart()
-                and tell_restart(self._context.journal, self._folder, self._stage.name)
-            ):
-                self._forget()
-                self._run_commands()
+            if found_dead and self._may_restart():
+                self._restart()
         except CannotStart as error:
             return self._conclude(None, not_started(self._stage, str(error)))
         returncode = self._returncode()
@@ -93,10 +88,13 @@ class StageRun:
         wanted = self._context.spec.train.resume.auto_recovery and not stop_requested(self._folder)
         return wanted and self._returncode() is None and not self._is_stopping() and not self._leftover()
 
-    def _forget(self) -> None:
+    def _restart(self) -> None:
+        if not tell_restart(self._context.journal, self._folder, self._stage.name):
+            return
         forget_start(self._folder, self._stage.name)
         self._members = Members(self._folder)
         self._index = 0
+        self._run_commands()
 
     def _run_commands(self) -> None:
         if self._members.leader is None:
