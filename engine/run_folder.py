@@ -1,6 +1,7 @@
 """Where everything of a run lies on disk. The folder is the truth; rows and pages are derived from it.
 
 spec.json plan.json                 what was asked, what was decided
+roots.json                          folders in which dataset and weights must lie; null: anywhere
 events.jsonl                        numbered facts (engine.events), written by the runner alone
 logs/<stage>.<rank>.log             output of a stage's processes, appended by the processes themselves
 logs/runner.0.log                   output of the runner itself
@@ -32,6 +33,7 @@ class RunFolder:
         self.path = Path(path).absolute()
         self.spec = self.path / "spec.json"
         self.plan = self.path / "plan.json"
+        self.roots = self.path / "roots.json"
         self.events = self.path / "events.jsonl"
         self.logs = self.path / "logs"
         self.data = self.path / "data"

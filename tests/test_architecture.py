@@ -24,7 +24,7 @@ HEAVY = ("preprocess", "weights", "training", "quantization", "inference")
 HEAVY_LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers", "gguf", "peft", "deepspeed")
 LEVELS = (
     ("spec", "problems", "events", "plan", "architecture", "catalog", "tables_csv", "tables_architecture",
-     "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots", "model_folder",
+     "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots", "model_folder", "disk",
      "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process"),
     ("families", "formats", "devices", "knowledge"),
     ("frameworks",),

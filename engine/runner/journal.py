@@ -6,6 +6,7 @@ file can disagree with it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -55,12 +56,12 @@ class Journal:
         line = event.line()
         size = os.fstat(self._descriptor).st_size
         try:
-            written, reason = os.write(self._descriptor, line), "no space is left"
+            written, number, reason = os.write(self._descriptor, line), errno.ENOSPC, "no space is left"
         except OSError as error:
-            written, reason = 0, str(error)
+            written, number, reason = 0, error.errno or 0, error.strerror or str(error)
         if written != len(line):
             os.ftruncate(self._descriptor, size)  # leave no half line behind
-            raise OSError(f"events.jsonl cannot grow: {reason}")
+            raise OSError(number, f"events.jsonl cannot grow: {reason}")
         self._remember(event.seq, event.stage, event.kind, event.data, event.offset)
 
     def _recover(self) -> None:

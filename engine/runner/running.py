@@ -6,7 +6,7 @@ import os
 import time
 
 from engine.plan import Plan
-from engine.run_folder import RunFolder, write_atomic
+from engine.run_folder import RunFolder, read_json, write_atomic
 from engine.runner.journal import Journal
 from engine.runner.judging import is_done
 from engine.runner.locks import AlreadyRunning, adopt, take
@@ -62,7 +62,9 @@ def _run(folder: RunFolder, watch: Watch, grace_seconds: float) -> Result:
         if (ended := Result.read(folder.result)) is not None:
             reopen(folder, journal, plan.stages, ended, spec.spec_version)
         journal.add_once("started", spec_version=spec.spec_version)
-        outcome = _run_stages(Context(folder, spec, plan, journal, watch, grace_seconds))
+        roots = read_json(folder.roots)
+        allowed = None if roots is None else tuple(roots)
+        outcome = _run_stages(Context(folder, spec, plan, journal, watch, grace_seconds, allowed))
         journal.add_once("finished", state=outcome.state, returncode=outcome.returncode)
         journal.sync()
         watch.look()

@@ -48,6 +48,8 @@ class Context:
     journal: Journal
     watch: Watch
     grace_seconds: float
+    roots: tuple[str, ...] | None = None
+    """See `StageFile`."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class StageRun:
             spec=context.spec,
             layout=context.plan.layout,
             batch=context.plan.batch,
+            roots=context.roots,
         )
         write_atomic(folder.stage(stage.name) / "stage.json", canonical_json(file))
         end_half_line(emitted_path(folder, stage.name))

@@ -34,6 +34,12 @@ TEXTS = {
         "See whether the disk is full; the log is {log}.",
         "请检查磁盘是否已满；日志为 {log}。",
     ),
+    "disk.full": Text(
+        "There is no space left on the disk: {reason}.",
+        "磁盘空间已用完：{reason}。",
+        "Free some space, then run it again; what was saved is kept.",
+        "请释放空间后重新运行；已保存的内容会保留。",
+    ),
     "stage.out_of_memory": Text(
         "There was not enough memory: {reason}.",
         "内存不足：{reason}。",
@@ -63,6 +69,21 @@ TEXTS = {
         "{path} 第 {line} 行：{why_text}",
         "Correct or delete the row; the file has changed since it was checked.",
         "请改正或删除该行；文件在检查之后有改动。",
+    ),
+    "preprocess.rows_dropped": Text(
+        "{dropped} of {read} rows were left out, since nothing can be learnt from them, such as those on the lines "
+        "{lines}; {shortened} were shortened to {seq_length} tokens.",
+        "{read} 行中有 {dropped} 行因没有可学习的内容而被舍弃，例如第 {lines} 行；{shortened} 行被截短到 {seq_length} "
+        "个词元。",
+        "A longer sequence length keeps rows whose answer was cut off. data/report.json in the run's folder has the "
+        "reasons.",
+        "增大序列长度可保留回答被截断的行。原因见运行目录中的 data/report.json。",
+    ),
+    "preprocess.rows_shortened": Text(
+        "{shortened} of {read} rows were shortened to {seq_length} tokens.",
+        "{read} 行中有 {shortened} 行被截短到 {seq_length} 个词元。",
+        "A longer sequence length keeps their ends.",
+        "增大序列长度可保留其末尾。",
     ),
     "preprocess.no_samples": Text(
         "No sample is left of {path}: {report}.",
@@ -99,6 +120,12 @@ TEXTS = {
         "无法加载 {path} 中的权重：{reason}。",
         "Download the model again; native takes models that transformers knows without remote code.",
         "请重新下载该模型；native 只支持 transformers 自带的模型。",
+    ),
+    "weights.incomplete": Text(
+        "The weights in {path} lack {count} of the model's parameters, such as {name}.",
+        "{path} 中的权重缺少模型的 {count} 个参数，例如 {name}。",
+        "Download the model again; config.json and the weights must be of the same model.",
+        "请重新下载该模型；config.json 与权重必须属于同一模型。",
     ),
     "lora.no_such_layer": Text(
         "No linear layer of the model is named {layer}.",
