@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ LEAST_FREE = 1 << 20
 CODES = (errno.ENOSPC, errno.EDQUOT)
 WORDS = ("No space left on device", "(os error 28)", "Disk quota exceeded", "(os error 122)")
 """libc's and Rust's (safetensors)."""
-ZIP_WRITER = "PytorchStreamWriter failed writing file"
+ZIP_WRITER = re.compile(r"PytorchStreamWriter failed writing file|inline_container.*unexpected pos")
 """torch.save's, which keeps the reason to itself; it has the memory it writes from, so that only the disk is left."""
 
 
@@ -25,7 +26,9 @@ def is_full(path: Path) -> bool:
 def tells_of_full_disk(error: BaseException) -> bool:
     """Whether an exception, or one that it came from, is about a full disk."""
     return any(
-        (isinstance(one, OSError) and one.errno in CODES) or says_full(str(one)) or ZIP_WRITER in str(one)
+        (isinstance(one, OSError) and one.errno in CODES)
+        or says_full(str(one))
+        or ZIP_WRITER.search(str(one)) is not None
         for one in _chain(error)
     )
 
