@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.catalog import TABLES, Catalog, load
+from engine.disk import tells_of_full_disk
 from engine.plan import DeviceNeed, Plan
 from engine.planner import Unplannable, Verdict, check, decide, plan
 from engine.planner.survey import of_devices, of_model, unknown
@@ -190,6 +191,8 @@ def _run(verdict: Verdict, made: Plan, options: argparse.Namespace) -> int:
         prepare(folder, verdict.spec, made)
         return run_in_terminal(folder, language=options.language)
     except (FolderInUse, AlreadyRunning, OSError) as error:
+        if tells_of_full_disk(error):
+            return _say(_refusal("disk.full", reason=str(error)), options)
         return _say(_refusal("run_dir.unusable", path=str(folder.path), error=str(error)), options)
 
 

@@ -4,6 +4,10 @@
 process emits facts without a number into `stages/<stage>/emitted.jsonl` (`Emitter`); the runner
 folds them in and remembers in `offset` how far it has read, so that a runner that takes over
 neither loses nor repeats one.
+
+Iterations may be told twice: a training that was interrupted goes on from its newest checkpoint, and does
+the iterations after it again, under their own numbers. Each of these facts is true; of an iteration the
+last one counts, since it is the one whose outcome the weights hold.
 """
 
 from __future__ import annotations
@@ -35,8 +39,9 @@ class Event(BaseModel):
     """A numbered fact.
 
     data by kind:
-      started     run: {"spec_version"}; stage: {"argv", "pid"}
-      log         {"text"}                                   a remark of the runner or a stage
+      started     run: {"spec_version"}, again when it goes on after it had ended; stage: {"argv", "pid"}
+      log         {"text"}                                   a remark of the runner or a stage; of an interrupted
+                  stage that is started again also {"restart", "iteration"}: which time, and where it goes on from
       progress    {"done", "total", "unit", "seconds_left"}  total and seconds_left may be null
       metric      {"iteration", "total_iterations", "consumed_samples", <METRICS>...}
       checkpoint  {"iteration", "path"}

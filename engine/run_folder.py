@@ -1,6 +1,7 @@
 """Where everything of a run lies on disk. The folder is the truth; rows and pages are derived from it.
 
 spec.json plan.json                 what was asked, what was decided
+roots.json                          folders in which dataset and weights must lie; null: anywhere
 events.jsonl                        numbered facts (engine.events), written by the runner alone
 logs/<stage>.<rank>.log             output of a stage's processes, appended by the processes themselves
 logs/runner.0.log                   output of the runner itself
@@ -13,6 +14,7 @@ data/ weights/ checkpoints/ output/
 lock                                flock held by the living runner
 train.lock                          flock held by the living processes of the current stage
 stop                                flag: its presence asks the runner to stop the run
+result.<n>.json                     results of earlier times, when an ended run was asked to go on
 result.json                         {"state", "returncode", "stage", "finished_at", "leftover_processes"}, written last
 """
 
@@ -34,6 +36,7 @@ class RunFolder:
         self.path = Path(path).absolute()
         self.spec = self.path / "spec.json"
         self.plan = self.path / "plan.json"
+        self.roots = self.path / "roots.json"
         self.events = self.path / "events.jsonl"
         self.logs = self.path / "logs"
         self.data = self.path / "data"
@@ -65,6 +68,18 @@ def write_atomic(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+
+
+def newest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
+    """Iteration and folder of the newest whole checkpoint: `iter_<n>/` with its marker `done`."""
+    found = complete_checkpoints(checkpoints)
+    return found[-1] if found else None
+
+
+def complete_checkpoints(checkpoints: Path) -> list[tuple[int, Path]]:
+    """Iterations and folders of the whole checkpoints, oldest first."""
+    folders = (marker.parent for marker in checkpoints.glob("iter_*/done"))
+    return sorted((int(folder.name[5:]), folder) for folder in folders if folder.name[5:].isdecimal())
 
 
 def read_json(path: Path) -> Any | None:

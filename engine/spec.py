@@ -6,17 +6,58 @@ on their way from the form to the chart.
 
 from __future__ import annotations
 
-from typing import Literal
+import unicodedata
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 SPEC_VERSION = 1
+LARGEST_WORLD = 65_536
+"""Devices: beyond every machine there is."""
+LARGEST_BATCH = 1_048_576
+"""Samples of one iteration; every process keeps their numbers in memory."""
+LONGEST_TRAINING = 10_000_000
+"""Iterations."""
+MOST_PROMPTS = 64
 
 Framework = Literal["native", "mindspeed-llm", "llama-factory"]
 DatasetFormat = Literal["alpaca", "sharegpt", "moss", "text"]
 TrainStage = Literal["pretrain", "sft"]
 Strategy = Literal["full", "lora"]
 Recompute = Literal["none", "selective", "full"]
+
+
+def _line(text: str) -> str:
+    """One line that a person can read: no line break, no NUL, no other control character."""
+    if any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in text):
+        raise PydanticCustomError("control_characters", "control characters")
+    if not text.strip():
+        raise PydanticCustomError("too_short", "blank")
+    return text
+
+
+def _lines(text: str) -> str:
+    """Text of several lines."""
+    _line(text.translate(dict.fromkeys(map(ord, "\n\r\t"))))
+    return text
+
+
+def _real_integer(value: Any) -> Any:
+    """True equals 1, but is none."""
+    if type(value) is not int:
+        raise PydanticCustomError("int_type", "not an integer")
+    return value
+
+
+Integer = Annotated[int, Field(strict=True)]
+"""JSON's own: "1" and true are none."""
+Number = Annotated[float, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+Name = Annotated[str, Field(min_length=1, max_length=120), AfterValidator(_line)]
+Word = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_line)]
+PathText = Annotated[str, Field(min_length=1, max_length=4096), AfterValidator(_line)]
+Prompt = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_lines)]
 
 
 class Part(BaseModel):
@@ -28,7 +69,7 @@ class Part(BaseModel):
 class DatasetChoice(Part):
     """The data to train on."""
 
-    path: str = Field(min_length=1)
+    path: PathText
     """A file (json, jsonl, txt); absolute, or relative to where the request is made."""
     format: DatasetFormat
 
@@ -36,29 +77,30 @@ class DatasetChoice(Part):
 class LayoutRequest(Part):
     """Parallel sizes that the person insists on."""
 
-    tensor_parallel_size: int | None = Field(default=None, ge=1)
-    pipeline_parallel_size: int | None = Field(default=None, ge=1)
-    context_parallel_size: int | None = Field(default=None, ge=1)
-    expert_parallel_size: int | None = Field(default=None, ge=1)
-    zero_stage: int | None = Field(default=None, ge=0, le=3)
+    tensor_parallel_size: Integer | None = Field(default=None, ge=1, le=LARGEST_WORLD)
+    pipeline_parallel_size: Integer | None = Field(default=None, ge=1, le=LARGEST_WORLD)
+    context_parallel_size: Integer | None = Field(default=None, ge=1, le=LARGEST_WORLD)
+    expert_parallel_size: Integer | None = Field(default=None, ge=1, le=LARGEST_WORLD)
+    zero_stage: Integer | None = Field(default=None, ge=0, le=3)
     recompute: Recompute | None = None
 
 
 class LoraOptions(Part):
     """Low-rank adapters; read only when the strategy is lora."""
 
-    rank: int = Field(default=8, ge=1, le=1024)
-    alpha: float = Field(default=16, gt=0)
-    dropout: float = Field(default=0.0, ge=0, lt=1)
-    target_modules: tuple[str, ...] | None = None
+    rank: Integer = Field(default=8, ge=1, le=1024)
+    alpha: Number = Field(default=16, gt=0, le=65_536)
+    dropout: Number = Field(default=0.0, ge=0, lt=1)
+    target_modules: tuple[Word, ...] | None = Field(default=None, min_length=1, max_length=64)
     """Names of linear layers, such as q_proj; null means every linear layer of a block."""
 
 
 class ResumeOptions(Part):
     """Where to continue from."""
 
-    checkpoint_path: str | None = None
-    auto_recovery: bool = True
+    checkpoint_path: PathText | None = None
+    auto_recovery: Flag = True
+    """Does a run that was interrupted go on from its newest checkpoint by itself?"""
 
 
 class TrainOptions(Part):
@@ -67,22 +109,22 @@ class TrainOptions(Part):
     stage: TrainStage
     strategy: Strategy
     dataset: DatasetChoice
-    seq_length: int = Field(ge=8, le=10_000_000)
+    seq_length: Integer = Field(ge=8, le=10_000_000)
     """Tokens in one sample, prompt and answer together."""
-    micro_batch_size: int | None = Field(default=None, ge=1)
+    micro_batch_size: Integer | None = Field(default=None, ge=1, le=LARGEST_BATCH)
     """Samples in one forward pass of one model replica."""
-    global_batch_size: int | None = Field(default=None, ge=1)
+    global_batch_size: Integer | None = Field(default=None, ge=1, le=LARGEST_BATCH)
     """Samples in one iteration over all replicas."""
-    train_iters: int | None = Field(default=None, ge=1)
+    train_iters: Integer | None = Field(default=None, ge=1, le=LONGEST_TRAINING)
     """Iterations; null means as many as `epochs` gives."""
-    epochs: float | None = Field(default=None, gt=0)
-    learning_rate: float = Field(default=1e-5, gt=0, le=1)
-    min_learning_rate: float | None = Field(default=None, ge=0, le=1)
+    epochs: Number | None = Field(default=None, gt=0, le=10_000)
+    learning_rate: Number = Field(default=1e-5, gt=0, le=1)
+    min_learning_rate: Number | None = Field(default=None, ge=0, le=1)
     """Where the cosine decay ends; null means a tenth of `learning_rate`."""
-    seed: int = Field(default=1234, ge=0, le=2**31 - 1)
-    save_interval: int = Field(default=100, ge=1)
+    seed: Integer = Field(default=1234, ge=0, le=2**31 - 1)
+    save_interval: Integer = Field(default=100, ge=1, le=LONGEST_TRAINING)
     """Iterations between checkpoints."""
-    sample_prompts: tuple[str, ...] = ()
+    sample_prompts: tuple[Prompt, ...] = Field(default=(), max_length=MOST_PROMPTS)
     """Prompts answered by the model before and after the training."""
     layout: LayoutRequest = LayoutRequest()
     lora: LoraOptions = LoraOptions()
@@ -92,17 +134,17 @@ class TrainOptions(Part):
 class JobSpec(Part):
     """One request. `spec_version` lets stored specs be read after the shape has changed."""
 
-    spec_version: Literal[1] = 1
+    spec_version: Annotated[Literal[1], BeforeValidator(_real_integer)] = 1
     kind: Literal["train"] = "train"
-    name: str = Field(min_length=1, max_length=120)
-    model: str = Field(min_length=1)
+    name: Name
+    model: Word
     """A row of the model table, such as llama3.1-8b."""
-    model_path: str = Field(min_length=1)
+    model_path: PathText
     """A folder with Hugging Face weights and tokenizer."""
     framework: Framework
-    hardware: str = Field(min_length=1)
+    hardware: Word
     """A row of the hardware table: snt9b, snt9b23, cuda, cpu."""
-    devices: int = Field(ge=1)
+    devices: Integer = Field(ge=1, le=LARGEST_WORLD)
     """Schedulable units over all nodes: cards on Snt9B, DIE on Snt9B23, GPUs, CPU processes."""
     train: TrainOptions
 

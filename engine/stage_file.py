@@ -25,6 +25,8 @@ class StageFile(BaseModel):
     spec: JobSpec
     layout: Layout
     batch: Batch
+    roots: tuple[str, ...] | None = None
+    """Folders in which dataset and weights must lie when they are opened; null: anywhere."""
 
     @property
     def folder(self) -> RunFolder:

@@ -152,15 +152,20 @@ def _append(path: Path, index: Index, key: str, records: list[tuple[int, float]]
 
 
 def read(folder: RunFolder, key: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Iterations (int64, ascending) and values (float64) of the first `count` records of a series."""
+    """Iterations (int64, ascending) and values (float64) of the first `count` records of a series.
+
+    Of an iteration that was done again after an interruption the last value counts.
+    """
     path = folder.path / "series" / f"{key}.bin"
     if not is_key(key) or count == 0:
         return np.empty(0, np.int64), np.empty(0)
     records = np.memmap(path, dtype=RECORD, mode="r", shape=(count,))
     iterations, values = np.array(records["iteration"]), np.array(records["value"])
-    if np.any(iterations[1:] < iterations[:-1]):
+    if np.any(iterations[1:] <= iterations[:-1]):
         order = np.argsort(iterations, kind="stable")
         iterations, values = iterations[order], values[order]
+        last = np.append(iterations[1:] != iterations[:-1], True)
+        iterations, values = iterations[last], values[last]
     return iterations, values
 
 

@@ -32,7 +32,7 @@ def start(run_id: int, token: UUID) -> bool:
     folder = run.folder
     if folder.result.exists() or is_alive(folder):
         return False
-    prepare(folder, run.job.job_spec, run.job.job_plan)
+    prepare(folder, run.job.job_spec, run.job.job_plan, settings.ROOTS)
     run.refresh_from_db(fields=["state"])
     if run.state == RunState.STOPPING:
         request_stop(folder)

@@ -56,9 +56,9 @@ def plan_of(*stages: Stage) -> Plan:
     return Plan(layout=layout, batch=batch, memory=None, eta=None, reasons=(), stages=stages)
 
 
-def made_run(path: Path, *stages: Stage) -> RunFolder:
+def made_run(path: Path, *stages: Stage, spec: JobSpec = SPEC) -> RunFolder:
     folder = RunFolder(path)
-    prepare(folder, SPEC, plan_of(*stages))
+    prepare(folder, spec, plan_of(*stages))
     return folder
 
 
@@ -103,6 +103,12 @@ def start_runner(folder: RunFolder, grace_seconds: float = 20) -> subprocess.Pop
     return subprocess.Popen(
         [sys.executable, "-c", code, str(folder.path), str(grace_seconds)], cwd=PROJECT_ROOT, env=dict(os.environ)
     )
+
+
+def training_pid(folder: RunFolder, stage: str = "train") -> int:
+    """Of the wrapper, which leads the session."""
+    pid: int = json.loads((folder.stage(stage) / "process.json").read_text())["pid"]
+    return pid
 
 
 def lives(pid: int) -> bool:

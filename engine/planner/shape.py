@@ -51,6 +51,8 @@ _NUMBERS = {
     "tuple_type": "shape.not_list",
     "model_type": "shape.not_object",
     "missing": "shape.missing",
+    "too_short": "shape.empty",
+    "control_characters": "shape.control_characters",
 }
 _LIMITS = {
     "greater_than": ("shape.not_above", "gt"),
@@ -58,7 +60,12 @@ _LIMITS = {
     "less_than": ("shape.not_below", "lt"),
     "less_than_equal": ("shape.too_large", "le"),
     "string_too_long": ("shape.too_long", "max_length"),
+    "too_long": ("shape.too_many", "max_length"),
 }
+MOST = 50
+"""Findings of the shape that are told one by one; the rest is counted."""
+LONGEST_NAME = 100
+"""Characters of an unknown key that are shown."""
 
 
 @dataclass
@@ -70,6 +77,8 @@ class Shape:
     problems: list[Problem] = field(default_factory=list)
     wrong: set[str] = field(default_factory=set)
     """Dotted paths of the fields that hold a stand-in."""
+    untold: int = 0
+    """Findings beyond MOST."""
 
     def has(self, path: str) -> bool:
         """Is the value at this path, and all in it, the person's own?"""
@@ -88,6 +97,8 @@ def look(data: JobSpec | Mapping[str, Any]) -> Shape:
     while True:
         try:
             shape.spec = JobSpec.model_validate(repaired)
+            if shape.untold:
+                shape.problems.append(Problem(code="shape.more", field="", parameters={"count": shape.untold}))
             return shape
         except ValidationError as error:
             for details in error.errors(include_url=False, include_context=True):
@@ -112,9 +123,12 @@ def _note(shape: Shape, details: ErrorDetails, repaired: dict[str, Any]) -> None
         _put(repaired, keys, {})  # what is missing in it is found in the next round, field by field
         return
     path = ".".join(keys)
-    if path not in shape.wrong:
+    if len(shape.problems) < MOST and path not in shape.wrong:
         shape.problems.append(_problem(path, details))
-    shape.wrong.add(path)
+    elif path not in shape.wrong:
+        shape.untold += 1
+    if details["type"] != "extra_forbidden" or len(shape.wrong) < MOST:  # no rule reads a field that no spec has
+        shape.wrong.add(path)
     _put(repaired, keys, _stand_in(keys))
 
 
@@ -166,9 +180,11 @@ def _problem(path: str, details: ErrorDetails) -> Problem:
 
 def _unknown(path: str) -> Problem:
     """A key that no spec has; most often a misspelt one."""
-    parent, _, name = path.rpartition(".")
+    parent, _, name = path[: 2 * LONGEST_NAME].rpartition(".")
+    name = name[:LONGEST_NAME]
     near = get_close_matches(name, _fields(parent), n=1)
-    return Problem(code="shape.unknown", field=path, parameters={"name": name, "near": near[0] if near else "-"})
+    field = f"{parent}.{name}" if parent else name
+    return Problem(code="shape.unknown", field=field, parameters={"name": name, "near": near[0] if near else "-"})
 
 
 def _fields(parent: str) -> list[str]:

@@ -17,6 +17,7 @@ from engine.preprocess import chat, documents, store
 from engine.preprocess.report import Report
 from engine.preprocess.store import Ids, Row
 from engine.problems import Value
+from engine.roots import resolved
 from engine.run_folder import write_atomic
 from engine.spec import TrainOptions
 from engine.stage_file import StageFile
@@ -33,14 +34,18 @@ BATCH = 1000
 def main(stage: StageFile, emitter: Emitter) -> None:
     train = stage.spec.train
     emitter.emit("progress", done=0, total=None, unit="rows", seconds_left=None)
-    tokenizer = load_tokenizer(stage.spec.model_path)
+    tokenizer = load_tokenizer(stage.spec.model_path, stage.roots)
     if not tokenizer.is_fast:
         raise Failure("weights.slow_tokenizer", "model_path", path=stage.spec.model_path)
     report = Report()
-    batches = _batches(train, report, emitter)
+    path = resolved(train.dataset.path, "train.dataset.path", stage.roots)
+    batches = _batches(path, train, report, emitter)
     make_rows = _conversations if train.stage == "sft" else _documents
     rows = make_rows(tokenizer, batches, train, report)
     print(f" {report.sentence()}; samples: {len(rows)}", flush=True)
+    if report.shortened or report.dropped:
+        problem = report.problem(train.seq_length)
+        emitter.emit("problem", problem=problem.model_dump(mode="json"))
     if not rows:
         raise Failure("preprocess.no_samples", "train.dataset.path", path=train.dataset.path, report=report.sentence())
     stage.folder.data.mkdir(parents=True, exist_ok=True)
@@ -50,16 +55,15 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     emitter.emit("progress", done=report.read, total=report.read, unit="rows", seconds_left=0)
 
 
-def _batches(train: TrainOptions, report: Report, emitter: Emitter) -> Iterator[list[Sample]]:
+def _batches(path: Path, train: TrainOptions, report: Report, emitter: Emitter) -> Iterator[list[Sample]]:
     """Samples of the dataset, `BATCH` at a time. Raises Failure at a broken row: the data is not what was meant."""
-    samples = _samples(train, report)
+    samples = _samples(path, train, report)
     while batch := list(islice(samples, BATCH)):
         yield batch
         emitter.emit("progress", done=report.read, total=None, unit="rows", seconds_left=None)
 
 
-def _samples(train: TrainOptions, report: Report) -> Iterator[Sample]:
-    path = Path(train.dataset.path)
+def _samples(path: Path, train: TrainOptions, report: Report) -> Iterator[Sample]:
     try:
         for item in formats.get(train.dataset.format).read(path):
             if isinstance(item, Broken):

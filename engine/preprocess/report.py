@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from engine.preprocess.store import Row, trained_tokens
+from engine.problems import Problem
 
 EXAMPLES = 5
 
@@ -43,6 +45,23 @@ class Report:
             "trained_tokens": sum(trained_tokens(labels) for _, labels in rows),
             "longest_sample": max(lengths, default=0),
         }
+
+    def problem(self, seq_length: int) -> Problem:
+        """What a person should know of it: a warning when rows were dropped, a note when they were only shortened."""
+        dropped = self.dropped.total()
+        return Problem(
+            code="preprocess.rows_dropped" if dropped else "preprocess.rows_shortened",
+            field="train.seq_length" if not dropped else "train.dataset.path",
+            severity="warning" if dropped else "note",
+            parameters={
+                "read": self.read,
+                "kept": self.kept,
+                "shortened": self.shortened,
+                "dropped": dropped,
+                "seq_length": seq_length,
+                "lines": ", ".join(str(line) for line in sorted(chain.from_iterable(self.lines.values()))[:EXAMPLES]),
+            },
+        )
 
     def sentence(self) -> str:
         dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(self.dropped.items()))

@@ -6,6 +6,7 @@ file can disagree with it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -24,6 +25,8 @@ class Journal:
         self.seq = 0
         self.offsets: dict[str, int] = defaultdict(int)
         """How far each stage's emitted.jsonl has been folded in, in bytes."""
+        self.restarts: dict[str, tuple[int, int]] = {}
+        """Of each stage: the iteration that its last restart went on from, and how many did so in a row."""
         self._written: set[tuple[str, ...]] = set()
         self._recover()
 
@@ -53,12 +56,12 @@ class Journal:
         line = event.line()
         size = os.fstat(self._descriptor).st_size
         try:
-            written, reason = os.write(self._descriptor, line), "no space is left"
+            written, number, reason = os.write(self._descriptor, line), errno.ENOSPC, "no space is left"
         except OSError as error:
-            written, reason = 0, str(error)
+            written, number, reason = 0, error.errno or 0, error.strerror or str(error)
         if written != len(line):
             os.ftruncate(self._descriptor, size)  # leave no half line behind
-            raise OSError(f"events.jsonl cannot grow: {reason}")
+            raise OSError(number, f"events.jsonl cannot grow: {reason}")
         self._remember(event.seq, event.stage, event.kind, event.data, event.offset)
 
     def _recover(self) -> None:
@@ -78,8 +81,13 @@ class Journal:
         self.seq = seq
         if offset is not None:
             self.offsets[stage] = offset
-        else:
-            self._written.add(_identity(kind, stage, data))
+            return
+        if kind == "started" and not stage:  # the run begins, or goes on after it has ended: all may be told anew
+            self._written.clear()
+            self.restarts.clear()
+        if kind == "log" and "restart" in data:
+            self.restarts[stage] = (data["iteration"], data["restart"])
+        self._written.add(_identity(kind, stage, data))
 
 
 def _identity(kind: str, stage: str, data: dict[str, Any]) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 
+from engine.disk import is_full, says_full
 from engine.plan import Stage
-from engine.problems import Problem
+from engine.problems import Fault, Problem
 from engine.run_folder import RunFolder
 
 TAIL_LINES = 20
@@ -25,12 +27,20 @@ def first_missing(folder: RunFolder, stage: Stage) -> str | None:
 
 def finding(folder: RunFolder, stage: Stage, returncode: int | None) -> Problem | None:
     """Why the stage did not succeed; None when it did. `returncode` null: killed together with its wrapper."""
+    if returncode != 0 and (is_full(folder.path) or says_full(log_tail(folder.log(stage.name)))):
+        return _problem(folder, stage, "disk.full", "site", reason=str(folder.path))
+    if (killed := _killed_rank(folder, stage)) and returncode == 1:
+        return _problem(folder, stage, "stage.killed", signal=killed)
     if returncode is None or 128 < returncode <= 128 + signal.SIGRTMAX:
         return _problem(folder, stage, "stage.killed", signal=_signal_name(returncode))
     if returncode != 0:
         return _problem(folder, stage, "stage.failed", returncode=returncode)
     missing = first_missing(folder, stage)
-    return None if missing is None else _problem(folder, stage, "stage.output_missing", path=missing)
+    if missing is None:
+        return None
+    if is_full(folder.path):
+        return _problem(folder, stage, "disk.full", "site", reason=str(folder.path))
+    return _problem(folder, stage, "stage.output_missing", path=missing)
 
 
 def not_started(stage: Stage, reason: str) -> Problem:
@@ -51,10 +61,18 @@ def log_tail(path: Path) -> str:
     return "\n".join(text.splitlines()[-TAIL_LINES:])
 
 
-def _problem(folder: RunFolder, stage: Stage, code: str, **parameters: str | int) -> Problem:
+def _killed_rank(folder: RunFolder, stage: Stage) -> str:
+    """The signal that ended one of several ranks, as torchrun tells it; empty if none did."""
+    found = re.search(r"Signal \d+ \((SIG[A-Z]+)\) received by PID", log_tail(folder.log(stage.name)))
+    return found[1] if found is not None and found[1] != "SIGTERM" else ""
+
+
+def _problem(
+    folder: RunFolder, stage: Stage, code: str, fault: Fault = "software", /, **parameters: str | int
+) -> Problem:
     log = folder.log(stage.name)
     known = {"stage": stage.name, "log": str(log.relative_to(folder.path)), "log_tail": log_tail(log)}
-    return Problem(code=code, field="", parameters={**known, **parameters}, fault="software")
+    return Problem(code=code, field="", parameters={**known, **parameters}, fault=fault)
 
 
 def _signal_name(returncode: int | None) -> str:

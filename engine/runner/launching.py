@@ -46,6 +46,12 @@ def emitted_path(folder: RunFolder, stage: str) -> Path:
     return folder.stage(stage) / "emitted.jsonl"
 
 
+def forget_start(folder: RunFolder, stage: str) -> None:
+    """Take away what an earlier start has left, so that nobody takes it for the next one's."""
+    for left in (folder.stage(stage) / "process.json", *folder.stage(stage).glob("returncode*")):
+        left.unlink(missing_ok=True)
+
+
 def start(folder: RunFolder, stage: str, command: Command, index: int) -> subprocess.Popen[bytes]:
     """Start a command of a stage in its own session, holding train.lock."""
     lock = take(folder.train_lock)

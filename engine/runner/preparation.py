@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 from engine.plan import Plan
+from engine.roots import Roots
 from engine.run_folder import RunFolder, write_atomic
 from engine.spec import JobSpec, canonical_json
 
@@ -15,14 +17,18 @@ class FolderInUse(Exception):
     """The folder already holds another run."""
 
 
-def prepare(folder: RunFolder, spec: JobSpec, plan: Plan) -> None:
-    """Write spec.json (relative paths made absolute) and plan.json. Doing it again with the same values is harmless."""
+def prepare(folder: RunFolder, spec: JobSpec, plan: Plan, roots: Roots = None) -> None:
+    """Write spec.json (relative paths made absolute) and plan.json. Doing it again with the same values is harmless.
+
+    roots: folders in which dataset and weights must lie at the moment when they are opened, too.
+    """
     folder.create()
     for path, value in ((folder.spec, with_absolute_paths(spec)), (folder.plan, plan)):
         if not path.exists():
             write_atomic(path, canonical_json(value))
         elif not _holds(path, value):
             raise FolderInUse(f"{folder.path} holds another run: its {path.name} differs")
+    write_atomic(folder.roots, json.dumps(None if roots is None else list(map(str, roots))) + "\n")
 
 
 def _holds(path: Path, value: BaseModel) -> bool:

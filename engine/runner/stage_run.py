@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from engine.plan import Plan, Stage
 from engine.problems import Problem
-from engine.run_folder import RunFolder, read_json, write_atomic
+from engine.run_folder import RunFolder, write_atomic
 from engine.runner.folding import end_half_line, fold
 from engine.runner.journal import Journal
 from engine.runner.judging import finding, not_started
-from engine.runner.launching import CannotStart, emitted_path, filled, returncode_path, start
+from engine.runner.launching import CannotStart, emitted_path, filled, forget_start, returncode_path, start
 from engine.runner.locks import has_processes
 from engine.runner.processes import Members, Process
+from engine.runner.recovery import tell_restart
 from engine.runner.result import EndState
 from engine.runner.signals import stop_now_requested, stop_requested
 from engine.runner.watching import Watch
@@ -45,6 +48,8 @@ class Context:
     journal: Journal
     watch: Watch
     grace_seconds: float
+    roots: tuple[str, ...] | None = None
+    """See `StageFile`."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +75,28 @@ class StageRun:
         self._adopt()
         if self._members.leader is None and stop_requested(self._folder):
             return Outcome("stopped", self._stage.name)
+        found_dead = self._members.leader is not None and self._has_ended()
         try:
             self._run_commands()
+            if found_dead and self._may_restart():
+                self._restart()
         except CannotStart as error:
             return self._conclude(None, not_started(self._stage, str(error)))
         returncode = self._returncode()
         return self._conclude(returncode, finding(self._folder, self._stage, returncode))
+
+    def _may_restart(self) -> bool:
+        """Whether the stage was cut off, and not by us: its processes are gone and have left no return code."""
+        wanted = self._context.spec.train.resume.auto_recovery and not stop_requested(self._folder)
+        return wanted and self._returncode() is None and not self._is_stopping() and not self._leftover()
+
+    def _restart(self) -> None:
+        if not tell_restart(self._context.journal, self._folder, self._stage.name):
+            return
+        forget_start(self._folder, self._stage.name)
+        self._members = Members(self._folder)
+        self._index = 0
+        self._run_commands()
 
     def _run_commands(self) -> None:
         if self._members.leader is None:
@@ -90,7 +111,7 @@ class StageRun:
         """Find the process that an earlier runner started; it may have ended since."""
         path = self._folder.stage(self._stage.name) / "process.json"
         deadline = time.monotonic() + SETTLE_SECONDS
-        while (record := read_json(path)) is None:
+        while (record := _record(path)) is None:
             if not has_processes(self._folder) or time.monotonic() > deadline:
                 return
             time.sleep(BEAT_SECONDS)  # its wrapper is about to write it
@@ -108,6 +129,7 @@ class StageRun:
             spec=context.spec,
             layout=context.plan.layout,
             batch=context.plan.batch,
+            roots=context.roots,
         )
         write_atomic(folder.stage(stage.name) / "stage.json", canonical_json(file))
         end_half_line(emitted_path(folder, stage.name))
@@ -194,3 +216,12 @@ class StageRun:
 
     def _leftover(self) -> int:
         return max(len(self._members.living()), int(has_processes(self._folder)))
+
+
+def _record(path: Path) -> dict[str, int] | None:
+    """Who was started; None where nobody was, or where a power cut has left the file empty."""
+    try:
+        record: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))
+        return record
+    except (FileNotFoundError, ValueError):
+        return None

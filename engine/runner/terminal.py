@@ -21,6 +21,7 @@ EXIT_CODES = {"succeeded": 0, "failed": 3, "stopped": 130}
 TEXTS = {
     "en": {
         "ended before": "this run has ended before; nothing is done again",
+        "goes on": "this run had {state}; it goes on from where it was",
         "taken over": "taking up a run that was left",
         "started": "{stage}: started (process {pid})",
         "iteration": "{stage}: iteration {iteration}/{total}  loss {loss}  learning rate {rate}  {ms} ms  {left} left",
@@ -34,6 +35,7 @@ TEXTS = {
     },
     "zh-hans": {
         "ended before": "该运行此前已结束，不再重复执行",
+        "goes on": "该运行此前{state}，现从中断处继续",
         "taken over": "接管先前中断的运行",
         "started": "{stage}：已启动（进程 {pid}）",
         "iteration": "{stage}：迭代 {iteration}/{total}  损失 {loss}  学习率 {rate}  {ms} 毫秒  剩余 {left}",
@@ -52,11 +54,12 @@ def run_in_terminal(folder: RunFolder, *, language: str = "en", grace_seconds: f
     """Run a prepared folder and print its events; the exit code of `python -m engine run`.
 
     Ctrl-C or TERM stops the run, a second one at once. A closed terminal (HUP) ends only the runner:
-    the training goes on, and the same command line takes it over.
+    the training goes on, and the same command line takes it over. A run that has failed or was stopped goes on
+    from where it was.
     """
     stop_on_signals(folder, (signal.SIGINT, signal.SIGTERM))
     printer = EventPrinter(folder, language, sys.stdout)
-    result = run(folder, on_change=printer.on_change, grace_seconds=grace_seconds)
+    result = run(folder, on_change=printer.on_change, grace_seconds=grace_seconds, again=True)
     printer.show_result(result)
     return EXIT_CODES[result.state]
 
@@ -70,8 +73,11 @@ class EventPrinter:
         self._texts = TEXTS[language]
         self._out = out
         self._offset = folder.events.stat().st_size if folder.events.exists() else 0
-        if folder.result.exists():
+        ended = Result.read(folder.result)
+        if ended is not None and ended.state == "succeeded":
             self._say("ended before")
+        elif ended is not None:
+            self._say("goes on", state=self._texts[ended.state])
         elif self._offset:
             self._say("taken over")
         self._left: dict[str, float] = {}
@@ -146,6 +152,8 @@ class EventPrinter:
             self._say("finished", stage=stage, state=self._texts[data["state"]])
 
     def _show_log(self, stage: str, data: dict[str, Any]) -> None:
+        if "restart" in data:  # the problem that follows says it in the reader's language
+            return
         print(f"{stage}: {data['text']}" if stage else data["text"], file=self._out, flush=True)
 
 

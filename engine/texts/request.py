@@ -99,6 +99,18 @@ TEXTS = {
         "Set the sequence length to {limit} or less.",
         "请把序列长度设为 {limit} 或更小。",
     ),
+    "seq_length.short": Text(
+        "With a length of {seq_length} most rows are cut before their answer begins; such rows are left out.",
+        "长度为 {seq_length} 时，多数行在回答开始之前就被截断；这样的行会被舍弃。",
+        "Use 128 or more, unless the rows are very short.",
+        "除非各行都很短，请使用 128 或更大的值。",
+    ),
+    "train_iters.too_many_tokens": Text(
+        "These iterations would read {tokens} tokens; at most {limit} are accepted.",
+        "这些迭代将读取 {tokens} 个词元；最多接受 {limit} 个。",
+        "Use fewer iterations, a smaller global batch or a shorter sequence length.",
+        "请减少迭代数、减小全局批或缩短序列长度。",
+    ),
     "epochs.unused": Text(
         "Both a number of iterations and of epochs are given: {train_iters} iterations are run, and {epochs} epochs "
         "are not looked at.",

@@ -16,6 +16,12 @@ TEXTS = {
         "length or fewer processes. The end of the log is in {log}.",
         "SIGKILL 多半表示机器内存不足：请减小微批、序列长度或进程数。日志末尾见 {log}。",
     ),
+    "stage.restarted": Text(
+        "The stage {stage} was interrupted, as by a restart of the machine, and was started again; it goes on from "
+        "iteration {iteration} (restart {restart} of at most {most} without progress).",
+        "阶段 {stage} 曾被中断（例如机器重启），现已重新启动，从第 {iteration} 次迭代继续"
+        "（无进展时最多重启 {most} 次，此为第 {restart} 次）。",
+    ),
     "stage.failed": Text(
         "The stage {stage} ended with the exit code {returncode}.",
         "阶段 {stage} 以退出码 {returncode} 结束。",
@@ -27,6 +33,12 @@ TEXTS = {
         "阶段 {stage} 未报错即结束，但其输出 {path} 缺失或为空。",
         "See whether the disk is full; the log is {log}.",
         "请检查磁盘是否已满；日志为 {log}。",
+    ),
+    "disk.full": Text(
+        "There is no space left on the disk: {reason}.",
+        "磁盘空间已用完：{reason}。",
+        "Free some space, then run it again; what was saved is kept.",
+        "请释放空间后重新运行；已保存的内容会保留。",
     ),
     "stage.out_of_memory": Text(
         "There was not enough memory: {reason}.",
@@ -57,6 +69,21 @@ TEXTS = {
         "{path} 第 {line} 行：{why_text}",
         "Correct or delete the row; the file has changed since it was checked.",
         "请改正或删除该行；文件在检查之后有改动。",
+    ),
+    "preprocess.rows_dropped": Text(
+        "{dropped} of {read} rows were left out, since nothing can be learnt from them, such as those on the lines "
+        "{lines}; {shortened} were shortened to {seq_length} tokens.",
+        "{read} 行中有 {dropped} 行因没有可学习的内容而被舍弃，例如第 {lines} 行；{shortened} 行被截短到 {seq_length} "
+        "个词元。",
+        "A longer sequence length keeps rows whose answer was cut off. data/report.json in the run's folder has the "
+        "reasons.",
+        "增大序列长度可保留回答被截断的行。原因见运行目录中的 data/report.json。",
+    ),
+    "preprocess.rows_shortened": Text(
+        "{shortened} of {read} rows were shortened to {seq_length} tokens.",
+        "{read} 行中有 {shortened} 行被截短到 {seq_length} 个词元。",
+        "A longer sequence length keeps their ends.",
+        "增大序列长度可保留其末尾。",
     ),
     "preprocess.no_samples": Text(
         "No sample is left of {path}: {report}.",
@@ -93,6 +120,12 @@ TEXTS = {
         "无法加载 {path} 中的权重：{reason}。",
         "Download the model again; native takes models that transformers knows without remote code.",
         "请重新下载该模型；native 只支持 transformers 自带的模型。",
+    ),
+    "weights.incomplete": Text(
+        "The weights in {path} lack {count} of the model's parameters, such as {name}.",
+        "{path} 中的权重缺少模型的 {count} 个参数，例如 {name}。",
+        "Download the model again; config.json and the weights must be of the same model.",
+        "请重新下载该模型；config.json 与权重必须属于同一模型。",
     ),
     "lora.no_such_layer": Text(
         "No linear layer of the model is named {layer}.",

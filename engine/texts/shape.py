@@ -36,6 +36,21 @@ TEXTS = {
     "shape.too_long": Text(
         "This is longer than {limit} characters.", "此项超过 {limit} 个字符。", "Shorten it.", "请缩短。"
     ),
+    "shape.too_many": Text(
+        "There are more than {limit} entries.", "此项超过 {limit} 个条目。", "Leave some out.", "请减少条目。"
+    ),
+    "shape.control_characters": Text(
+        "This holds a line break or another control character.",
+        "此项含有换行符或其他控制字符。",
+        "Take it out; only prompts may have several lines.",
+        "请删除；只有提示可以有多行。",
+    ),
+    "shape.more": Text(
+        "There are {count} more findings of this kind.",
+        "此类问题还有 {count} 个。",
+        "Correct the ones that are shown first.",
+        "请先改正已列出的问题。",
+    ),
     "shape.too_small": Text(
         "This must be at least {limit}.",
         "此项不得小于 {limit}。",

@@ -42,7 +42,7 @@ def train(stage: StageFile, emitter: Emitter, replicas: Replicas, stop: StopRequ
     reporter = Reporter(emitter, seq_length=asked.seq_length, devices=stage.layout.devices, speaks=replicas.first)
     reporter.progress(0, total, "iterations")
     reporter.say(f"loading {stage.spec.model_path} ({torch.get_num_threads()} threads, {replicas.size} processes)")
-    model = load_model(stage.spec.model_path)
+    model = load_model(stage.spec.model_path, stage.roots)
     samples = _samples(stage, model, stop) if replicas.first and asked.sample_prompts else None
     if samples:
         reporter.say(f"answering {len(asked.sample_prompts)} prompts before the training")
@@ -81,7 +81,7 @@ def _train_iters(stage: StageFile, samples: int) -> int:
 
 
 def _samples(stage: StageFile, model: torch.nn.Module, stop: StopRequest) -> Samples:
-    tokenizer = load_tokenizer(stage.spec.model_path)
+    tokenizer = load_tokenizer(stage.spec.model_path, stage.roots)
     chat = stage.spec.train.stage == "sft"
 
     def ask(prompt: str) -> str:

@@ -37,16 +37,20 @@ class Order:
         self._epoch, self._shuffled = -1, np.empty(0, np.int64)
 
     def batch(self, iteration: int, size: int) -> NDArray[np.int64]:
-        """Sample numbers of global batch `iteration` (from 0): [size]."""
-        places = np.arange(iteration * size, (iteration + 1) * size)
-        return np.array([self._at(int(place)) for place in places], dtype=np.int64)
+        """Sample numbers of global batch `iteration` (from 0): [size]. A batch may span several epochs."""
+        chosen, filled, place = np.empty(size, np.int64), 0, iteration * size
+        while filled < size:
+            epoch, index = divmod(place + filled, self._samples)
+            part = self._epoch_order(epoch)[index : index + size - filled]
+            chosen[filled : filled + len(part)] = part
+            filled += len(part)
+        return chosen
 
-    def _at(self, place: int) -> int:
-        epoch, index = divmod(place, self._samples)
+    def _epoch_order(self, epoch: int) -> NDArray[np.int64]:
         if epoch != self._epoch:
             self._epoch = epoch
             self._shuffled = np.random.default_rng([self._seed, epoch]).permutation(self._samples)
-        return int(self._shuffled[index])
+        return self._shuffled
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,9 @@ class Trainer:
     def _save(self) -> None:
         """Write a checkpoint, unless this very one is there already."""
         target = self.checkpoints / checkpoint.name(self.progress.iteration)
-        if self.replicas.first and not checkpoint.is_complete(target):
+        if self.replicas.first and checkpoint.is_complete(target):
+            checkpoint.point(self.checkpoints, self.progress.iteration)  # it may have been killed just before
+        elif self.replicas.first:
             checkpoint.save(self.checkpoints, self.model, self.optimizer, self.progress)
             self.reporter.checkpoint(self.progress.iteration, f"{self.checkpoints.name}/{target.name}")
         self.replicas.barrier()

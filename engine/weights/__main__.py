@@ -17,7 +17,7 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     source = newest_checkpoint(stage.folder.checkpoints)
     print(f" exporting {source.name} with the base {stage.spec.model_path}", flush=True)
     base = Path(stage.spec.model_path)
-    export(load_model(base), source, base, stage.spec.train, stage.folder.output)
+    export(load_model(base, stage.roots), source, base, stage.spec.train, stage.folder.output)
     print(f" wrote {stage.folder.output / 'model'}", flush=True)
     emitter.emit("progress", done=1, total=1, unit="models", seconds_left=0)
 

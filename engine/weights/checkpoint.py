@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from engine.failures import Failure
-from engine.run_folder import KEPT_CHECKPOINTS, write_atomic
+from engine.run_folder import KEPT_CHECKPOINTS, complete_checkpoints, newest_checkpoint, write_atomic
 from engine.spec import Strategy
 from engine.weights.folder import sync, whole_folder
 
@@ -50,6 +50,8 @@ def name(iteration: int) -> str:
 
 def save(checkpoints: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
     """Write a checkpoint, point to it, and remove the ones that are older than the last few."""
+    for half in checkpoints.glob(".iter_*.tmp"):  # of a process that was killed while it saved
+        shutil.rmtree(half, ignore_errors=True)
     with whole_folder(checkpoints / name(progress.iteration)) as folder:
         save_file(trained_parameters(model), folder / WEIGHTS)
         torch.save(optimizer.state_dict(), folder / OPTIMIZER)
@@ -57,9 +59,14 @@ def save(checkpoints: Path, model: nn.Module, optimizer: torch.optim.Optimizer, 
         for file in folder.iterdir():
             sync(file)
         (folder / MARKER).touch()
-    write_atomic(checkpoints / LATEST, f"{progress.iteration}\n")
+    point(checkpoints, progress.iteration)
     for old in complete(checkpoints)[:-KEPT_CHECKPOINTS]:
         shutil.rmtree(old)
+
+
+def point(checkpoints: Path, iteration: int) -> None:
+    """Name the newest checkpoint."""
+    write_atomic(checkpoints / LATEST, f"{iteration}\n")
 
 
 def trained_parameters(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -73,13 +80,13 @@ def is_complete(folder: Path) -> bool:
 
 def complete(checkpoints: Path) -> list[Path]:
     """Whole checkpoints, oldest first."""
-    return sorted(marker.parent for marker in checkpoints.glob(f"iter_*/{MARKER}"))
+    return [folder for _, folder in complete_checkpoints(checkpoints)]
 
 
 def newest(checkpoints: Path) -> Path | None:
     """The newest whole checkpoint, if there is one."""
-    found = complete(checkpoints)
-    return found[-1] if found else None
+    found = newest_checkpoint(checkpoints)
+    return None if found is None else found[1]
 
 
 def read_progress(folder: Path) -> Progress:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from huggingface_hub.errors import StrictDataclassError
+from safetensors import SafetensorError
+
+from engine.disk import tells_of_full_disk
 from engine.failures import Failure
+from engine.model_folder import guarded
+from engine.problems import Value
+from engine.roots import Roots
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+UNFIT = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError,
+    ImportError, pickle.UnpicklingError,
+)  # fmt: skip
+"""What transformers raises for a folder that it cannot make a model or a tokenizer of."""
 
 
 def quiet_transformers() -> None:
@@ -19,29 +33,54 @@ def quiet_transformers() -> None:
     logging.set_verbosity_error()
 
 
-def load_tokenizer(path: str | Path) -> PreTrainedTokenizerBase:
-    """The tokenizer of a model folder. Raises Failure `weights.no_tokenizer`."""
+def load_tokenizer(path: str | Path, roots: Roots = None) -> PreTrainedTokenizerBase:
+    """The tokenizer of a model folder. Raises Failure `weights.no_tokenizer`, or that the folder leads elsewhere."""
     from transformers import AutoTokenizer
 
+    folder = guarded(path, roots)
     try:
-        return AutoTokenizer.from_pretrained(str(path), local_files_only=True)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+        return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    except (*UNFIT, SafetensorError, StrictDataclassError) as error:
+        _pass_on(error)
         raise Failure("weights.no_tokenizer", "model_path", path=str(path), reason=_first_line(error)) from error
 
 
-def load_model(path: str | Path) -> PreTrainedModel:
-    """The causal language model of a folder, in fp32 on the CPU. Raises Failure `weights.unreadable`."""
+def load_model(path: str | Path, roots: Roots = None) -> PreTrainedModel:
+    """The causal language model of a folder, in fp32 on the CPU.
+
+    Raises Failure `weights.unreadable`, `weights.incomplete`, or that the folder leads elsewhere. Weights come
+    from safetensors alone: a pickle runs code when it is opened.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 
     quiet_transformers()
+    folder = guarded(path, roots)
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            str(path), dtype=torch.float32, local_files_only=True, attn_implementation="sdpa"
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            str(folder),
+            dtype=torch.float32,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            attn_implementation="sdpa",
+            output_loading_info=True,
         )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except (*UNFIT, SafetensorError, StrictDataclassError) as error:
+        _pass_on(error)
         raise Failure("weights.unreadable", "model_path", path=str(path), reason=_first_line(error)) from error
-    return model
+    model, loading = loaded
+    missing = sorted(loading["missing_keys"])
+    if missing:  # transformers would go on with random numbers in their place
+        parameters: dict[str, Value] = {"path": str(path), "count": len(missing), "name": missing[0]}
+        raise Failure("weights.incomplete", "model_path", **parameters)
+    return cast("PreTrainedModel", model)
+
+
+def _pass_on(error: Exception) -> None:
+    """What is not the folder's fault is not said to be."""
+    if isinstance(error, MemoryError) or "allocate memory" in str(error) or tells_of_full_disk(error):
+        raise error
 
 
 def _first_line(error: Exception) -> str:

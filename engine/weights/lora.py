@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from engine.failures import Failure
+from engine.layer_names import matches
 from engine.spec import LoraOptions
 
 
@@ -47,16 +48,12 @@ def target_names(model: nn.Module, options: LoraOptions) -> list[str]:
     wanted = options.target_modules
     if wanted is None:
         return linear
-    found = [name for name in linear if _matches(name, wanted)]
+    found = [name for name in linear if any(matches(name, target) for target in wanted)]
     for target in wanted:
-        if not any(_matches(name, (target,)) for name in found):
+        if not any(matches(name, target) for name in found):
             known = sorted({name.rpartition(".")[2] for name in linear})
             raise Failure("lora.no_such_layer", "train.lora.target_modules", layer=target, known=", ".join(known))
     return found
-
-
-def _matches(name: str, wanted: tuple[str, ...]) -> bool:
-    return any(name == target or name.endswith(f".{target}") for target in wanted)
 
 
 def add_adapters(model: nn.Module, options: LoraOptions) -> None:

@@ -59,6 +59,11 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (native(train__seq_length=8193), "seq_length.too_long", "train.seq_length"),
     (native(train__min_learning_rate=0.1), "min_learning_rate.too_large", "train.min_learning_rate"),
     (native(train__resume__checkpoint_path="x"), "resume.not_yet", "train.resume.checkpoint_path"),
+    (
+        native(train__train_iters=10**7, train__epochs=None, train__global_batch_size=2**20),
+        "train_iters.too_many_tokens",
+        "train.train_iters",
+    ),
     (native(train__layout__tensor_parallel_size=2), "layout.not_yet", "train.layout.tensor_parallel_size"),
     (native(train__layout__recompute="full"), "layout.not_yet", "train.layout.recompute"),
     (native(train__layout__zero_stage=1), "layout.not_yet", "train.layout.zero_stage"),
@@ -94,6 +99,14 @@ def test_the_nearest_setting_of_a_problem_cures_that_problem(data: dict[str, Any
 def test_the_names_of_a_misspelt_model_are_near() -> None:
     problem = found(check(request(model="Qwen2.5-7B-Instruct"), CATALOG))["model.unknown"]
     assert problem.nearest == {"model": "qwen2.5-7b"}
+
+
+def test_a_length_in_which_no_answer_has_room_is_a_warning_for_conversations() -> None:
+    verdict = check(native(train__seq_length=8), CATALOG)
+    assert verdict.fits
+    assert found(verdict)["seq_length.short"].severity == "warning"
+    text = native(train__seq_length=8, train__stage="pretrain", train__dataset__format="text")
+    assert "seq_length.short" not in found(check(text, CATALOG))
 
 
 def test_both_lengths_are_a_note() -> None:
@@ -188,6 +201,37 @@ SHAPES: list[tuple[str, Any, str]] = [
     ("train.lora.target_modules", ["q_proj", 3], "shape.not_text"),
     ("train.dataset", None, "shape.not_object"),
     ("train.lenght", 1, "shape.unknown"),
+    ("devices", True, "shape.not_integer"),
+    ("devices", "1", "shape.not_integer"),
+    ("devices", " 1 ", "shape.not_integer"),
+    ("devices", 10**30, "shape.too_large"),
+    ("spec_version", True, "shape.not_integer"),
+    ("train.learning_rate", True, "shape.not_number"),
+    ("train.learning_rate", "1e-5", "shape.not_number"),
+    ("train.resume.auto_recovery", 1, "shape.not_boolean"),
+    ("train.layout.zero_stage", "1", "shape.not_integer"),
+    ("train.layout.tensor_parallel_size", 10**9, "shape.too_large"),
+    ("train.global_batch_size", 1e30, "shape.not_integer"),
+    ("train.global_batch_size", 2**31, "shape.too_large"),
+    ("train.micro_batch_size", 2**31, "shape.too_large"),
+    ("train.train_iters", 10**30, "shape.too_large"),
+    ("train.save_interval", 10**30, "shape.too_large"),
+    ("train.epochs", 1e308, "shape.too_large"),
+    ("train.lora.alpha", 1e308, "shape.too_large"),
+    ("train.lora.target_modules", [], "shape.empty"),
+    ("train.lora.target_modules", [""], "shape.empty"),
+    ("train.lora.target_modules", ["q_proj"] * 65, "shape.too_many"),
+    ("train.sample_prompts", ["x"] * 10_000, "shape.too_many"),
+    ("train.sample_prompts", ["x" * 10_001], "shape.too_long"),
+    ("train.sample_prompts", ["a\0b"], "shape.control_characters"),
+    ("name", "a\0b", "shape.control_characters"),
+    ("name", "  ", "shape.empty"),
+    ("name", "\n", "shape.control_characters"),
+    ("name", "a\u2028b", "shape.control_characters"),
+    ("model", "a\x1b[31m", "shape.control_characters"),
+    ("model_path", "a\nb", "shape.control_characters"),
+    ("model_path", "x" * 5000, "shape.too_long"),
+    ("train.dataset.path", "a\0b", "shape.control_characters"),
 ]
 
 
@@ -200,6 +244,38 @@ def test_a_wrong_shape_is_told_in_our_own_words(path: str, value: Any, code: str
         for shown in check(data, CATALOG).to_json(language)["problems"]:
             assert shown["message"] != shown["code"]
             assert "?" not in shown["message"] or value == "\ud83d"
+
+
+def test_a_whole_number_may_stand_for_a_float_and_a_prompt_may_have_lines() -> None:
+    verdict = check(native(train__epochs=2, train__lora__alpha=32, train__sample_prompts=["a\n\tb"]), CATALOG)
+    assert verdict.fits
+    assert verdict.spec is not None
+    assert verdict.spec.train.sample_prompts == ("a\n\tb",)
+
+
+def test_thousands_of_unknown_keys_are_counted_and_not_told_one_by_one() -> None:
+    data = native(**{f"field_{number}": number for number in range(20_000)})
+    start = time.process_time()
+    verdict = check(data, CATALOG)
+    assert time.process_time() - start < 0.5
+    unknown = [problem for problem in verdict.problems if problem.code == "shape.unknown"]
+    assert len(unknown) + int(found(verdict)["shape.more"].parameters["count"] or 0) == 20_000
+    assert len(unknown) == 50
+
+
+def test_an_unknown_key_is_shown_cut_when_it_is_very_long() -> None:
+    problem = found(check(native(**{"x" * 10**6: 1}), CATALOG))["shape.unknown"]
+    assert len(problem.field) <= 100
+
+
+def test_the_largest_numbers_that_the_shape_allows_are_judged_in_an_instant() -> None:
+    start = time.process_time()
+    for data in (
+        native(train__global_batch_size=2**20, train__train_iters=10**7, train__seq_length=8),
+        request(devices=65_536, train__global_batch_size=2**20, train__epochs=10_000),
+    ):
+        check(data, CATALOG)
+    assert time.process_time() - start < 0.5
 
 
 def test_missing_fields_are_named_one_by_one() -> None:

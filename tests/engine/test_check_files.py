@@ -14,10 +14,12 @@ from engine.planner import Verdict, check
 from engine.planner.files import dataset
 from engine.problems import Problem
 from tests.engine.asked import native
+from tests.model_folders import make_model
 
 CATALOG = load()
 ROW = {"instruction": "a", "input": "", "output": "b"}
 CONFIG = {
+    "model_type": "llama",
     "architectures": ["LlamaForCausalLM"],
     "num_hidden_layers": 30,
     "num_attention_heads": 9,
@@ -29,12 +31,7 @@ CONFIG = {
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    (folder / "tokenizer.json").write_text("{}")
-    (folder / "model.safetensors").write_text("weights")
-    return folder
+    return make_model(tmp_path / "model", **CONFIG)
 
 
 @pytest.fixture
@@ -99,8 +96,7 @@ def test_a_file_without_rows_is_refused(model: Path, data: Path, content: bytes,
 def test_a_missing_file_and_a_folder_are_refused(model: Path, data: Path) -> None:
     assert only(ask(model, data.with_name("none.json"))).code == "dataset.missing"
     assert only(ask(model, data.parent / "model")).code == "dataset.not_a_file"
-    assert only(ask(model, "a\0b")).code == "path.unusable"
-    assert only(ask(model, "x" * 5000)).code in ("dataset.unreadable", "path.unusable")
+    assert only(ask(model, "x" * 4096)).code in ("dataset.unreadable", "path.unusable")
 
 
 def test_a_path_outside_the_roots_is_refused_even_through_a_link(model: Path, data: Path, tmp_path: Path) -> None:
@@ -179,7 +175,8 @@ def test_a_folder_that_is_missing_or_a_file_is_refused(model: Path, data: Path) 
 
 
 def test_a_shard_that_the_index_names_must_be_there(model: Path, data: Path) -> None:
-    index = {"weight_map": {"a": "model.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (model / "model.safetensors").rename(model / "model-00001-of-00002.safetensors")
+    index = {"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}
     (model / "model.safetensors.index.json").write_text(json.dumps(index))
     assert only(ask(model, data)).parameters["file"] == "model-00002-of-00002.safetensors"
 
@@ -188,6 +185,8 @@ def test_a_shard_that_the_index_names_must_be_there(model: Path, data: Path) -> 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json"])
 def test_a_file_that_is_no_json_object_is_refused(model: Path, data: Path, name: str, content: str) -> None:
     (model / name).write_text(content)
+    if name != "config.json":
+        (model / "model.safetensors").unlink()
     assert only(ask(model, data)).code == "model_path.bad_json"
 
 
@@ -199,11 +198,6 @@ def test_another_model_than_the_chosen_one_is_a_warning(model: Path, data: Path,
     verdict = ask(model, data)
     assert verdict.fits
     assert only(verdict).code == "model_path.differs"
-
-
-def test_odd_values_in_a_config_do_no_harm(model: Path, data: Path) -> None:
-    (model / "config.json").write_text(json.dumps({"architectures": 5, "vocab_size": [], "num_hidden_layers": None}))
-    assert ask(model, data).fits
 
 
 def test_the_weights_may_allow_less_than_the_row(model: Path, data: Path) -> None:

@@ -17,6 +17,7 @@ from engine.planner import plan
 from engine.run_folder import RunFolder
 from engine.spec import JobSpec, canonical_json
 from tests.engine.asked import native, request
+from tests.model_folders import make_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -170,11 +171,7 @@ def test_a_run_is_prepared_and_started(spec: Path, tmp_path: Path, monkeypatch: 
     """The runner has tests of its own; here its exit code must come through, and the plan must reach it."""
     import engine.runner
 
-    model = tmp_path / "model"
-    model.mkdir()
-    (model / "config.json").write_text("{}")
-    (model / "tokenizer.json").write_text("{}")
-    (model / "model.safetensors").write_text("weights")
+    model = make_model(tmp_path / "model")
     data = tmp_path / "rows.json"
     data.write_text(json.dumps([{"instruction": "a", "output": "b"}]))
     write(spec, native(model_path=str(model), train__dataset__path=str(data)))

@@ -143,3 +143,34 @@ def test_documents_become_one_stream_cut_into_equal_samples(
 def test_tools_reach_the_model_within_the_system_message(tokenizer: PreTrainedTokenizerBase) -> None:
     sample = Sample(1, messages=TURNS, tools="timetable(station)")
     assert "Be brief.\n\ntimetable(station)<|im_end|>" in chat.render(tokenizer, sample).text
+
+
+def test_rows_that_were_dropped_or_cut_are_told_to_the_person(tiny_model: Path, tmp_path: Path) -> None:
+    from engine.problem_texts import message
+    from engine.problems import LANGUAGES, Problem
+
+    data = tmp_path / "rows.json"
+    rows = [{"instruction": "a", "output": "b"}, {"instruction": "a", "output": "word " * 99}]
+    for number, (more, code, severity) in enumerate(
+        [
+            ([], "preprocess.rows_shortened", "note"),
+            ([{"instruction": "word " * 99, "output": "b"}], "preprocess.rows_dropped", "warning"),
+        ]
+    ):
+        data.write_text(json.dumps(rows + more))
+        file = native.preprocess(
+            tmp_path / str(number), tiny_model, dataset={"path": str(data), "format": "alpaca"}, seq_length=64
+        )
+        (told,) = [Problem.model_validate(one["problem"]) for one in native.emitted(file, "problem")]
+        assert (told.code, told.severity) == (code, severity)
+        assert (told.parameters["read"], told.parameters["shortened"]) == (2 + len(more), 1)
+        for language in LANGUAGES:
+            assert "64" in message(told, language)
+            assert "?" not in message(told, language)
+
+
+def test_where_nothing_was_cut_nothing_is_told(tiny_model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "rows.json"
+    data.write_text(json.dumps([{"instruction": "a", "output": "b"}]))
+    file = native.preprocess(tmp_path / "run", tiny_model, dataset={"path": str(data), "format": "alpaca"})
+    assert native.emitted(file, "problem") == []

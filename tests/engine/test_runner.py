@@ -104,6 +104,13 @@ def test_a_stage_with_its_wrapper_killed_too_is_killed(tmp_path: Path) -> None:
     assert problem_of(folder)["code"] == "stage.killed"
 
 
+def test_one_of_several_ranks_that_was_killed_is_killed(tmp_path: Path) -> None:
+    code = "print('  traceback : Signal 9 (SIGKILL) received by PID 77'); sys.exit(1)"
+    folder = made_run(tmp_path / "1", stage("train", code))
+    assert run(folder).state == "failed"
+    assert (problem_of(folder)["code"], problem_of(folder)["parameters"]["signal"]) == ("stage.killed", "SIGKILL")
+
+
 def test_the_commands_of_a_stage_run_one_after_the_other(tmp_path: Path) -> None:
     first = "emitter.emit('metric', iteration=1); (run_dir / 'data' / 'first').write_text('x')"
     second = f"assert (run_dir / 'data' / 'first').exists(); emitter.emit('metric', iteration=2); {SUCCEED}"

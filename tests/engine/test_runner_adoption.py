@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -18,9 +16,9 @@ from tests.made_runs import (
     iterations,
     lives,
     made_run,
-    problem_of,
     stage,
     start_runner,
+    training_pid,
     wait_until,
 )
 
@@ -32,12 +30,6 @@ for iteration in range(1, {COUNT} + 1):
     time.sleep(0.005)
 {SUCCEED}
 """
-
-
-def training_pid(folder: RunFolder) -> int:
-    """Of the wrapper, which leads the session."""
-    pid: int = json.loads((folder.stage("train") / "process.json").read_text())["pid"]
-    return pid
 
 
 def killed_while_training(folder: RunFolder) -> None:
@@ -91,16 +83,6 @@ def test_a_training_that_ended_alone_is_judged_by_its_return_code(tmp_path: Path
         wait_until(lambda folder=folder: not has_processes(folder))  # type: ignore[misc]
         result = run(folder)
         assert (result.state, result.returncode) == (state, code_of_process)
-
-
-def test_a_training_that_died_alone_without_a_return_code_was_killed(tmp_path: Path) -> None:
-    code = f"{SUCCEED}; emitter.emit('metric', iteration=1); wait_for('go')"
-    folder = made_run(tmp_path / "1", stage("train", code, outputs=("output/model",)))
-    killed_while_training(folder)
-    os.killpg(training_pid(folder), signal.SIGKILL)
-    wait_until(lambda: not has_processes(folder))
-    assert run(folder).state == "failed"
-    assert problem_of(folder)["code"] == "stage.killed"
 
 
 @pytest.mark.parametrize("half", [b'{"seq":99,"ti', b"\xe4\xb8"])

@@ -15,6 +15,7 @@ import pytest
 from engine.run_folder import RunFolder
 from engine.runner import has_processes
 from engine.runner.journal import Journal
+from engine.runner.recovery import tell_restart
 from engine.runner.terminal import TEXTS, EventPrinter, duration
 from tests.made_runs import PROJECT_ROOT, SUCCEED, iterations, made_run, stage, wait_until
 
@@ -60,6 +61,29 @@ def test_a_run_that_has_ended_is_not_told_again(tmp_path: Path) -> None:
     again = run_command(folder)
     assert again.returncode == 0
     assert again.stdout.splitlines() == [TEXTS["en"]["ended before"], f"run succeeded: {folder.path}"]
+
+
+def test_a_run_that_failed_goes_on_when_the_same_line_is_typed_again(tmp_path: Path) -> None:
+    code = f"wait = run_dir / 'go'\nif not wait.exists(): wait.touch(); sys.exit(9)\n{METRIC}{SUCCEED}"
+    folder = made_run(tmp_path / "1", stage("train", code, outputs=("output/model",)))
+    assert run_command(folder).returncode == 3
+    again = run_command(folder)
+    assert again.returncode == 0
+    assert again.stdout.splitlines()[0] == "this run had failed; it goes on from where it was"
+    assert again.stdout.endswith(f"train: succeeded\nrun succeeded: {folder.path}\n")
+
+
+def test_an_interruption_is_told_in_the_readers_language(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.create()
+    out = io.StringIO()
+    printer = EventPrinter(folder, "zh-hans", out)
+    journal = Journal(folder)
+    assert tell_restart(journal, folder, "train")
+    journal.close()
+    printer.on_change(folder.events)
+    (line,) = out.getvalue().splitlines()
+    assert "从第 0 次迭代继续" in line
 
 
 def test_ctrl_c_stops_the_run_with_exit_code_130(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -163,3 +164,58 @@ def test_a_failure_is_said_with_its_code(tiny_model: Path, tmp_path: Path, damag
     if damage == "layer":
         assert problem["parameters"]["layer"] == "nonsense"
         assert "q_proj" in problem["parameters"]["known"]
+
+
+def test_a_training_killed_while_it_saved_goes_on_and_clears_up(tiny_model: Path, tmp_path: Path) -> None:
+    """Killed after the folder of its last checkpoint was whole, and before it was pointed to."""
+    file = native.train(tmp_path, tiny_model, train_iters=2)
+    pointer = file.folder.checkpoints / checkpoint.LATEST
+    pointer.unlink()
+    native.train(tmp_path, tiny_model, train_iters=2)
+    assert pointer.read_text(encoding="utf-8") == "2\n"
+    half = file.folder.checkpoints / ".iter_0000003.123.tmp"
+    half.mkdir()
+    native.train(tmp_path, tiny_model, train_iters=3)
+    assert not half.exists()
+    assert [m["iteration"] for m in native.emitted(file, "metric")] == [1, 2, 3]
+
+
+def test_checkpoints_are_ordered_by_number(tmp_path: Path) -> None:
+    for iteration in (9_999_999, 10_000_000):
+        (tmp_path / checkpoint.name(iteration)).mkdir()
+        (tmp_path / checkpoint.name(iteration) / "done").touch()
+    assert checkpoint.newest(tmp_path) == tmp_path / "iter_10000000"
+
+
+def test_a_process_whose_peer_was_killed_does_not_call_it_unforeseen(tiny_model: Path, tmp_path: Path) -> None:
+    options = {"train_iters": LONG, "save_interval": LONG}
+    native.preprocess(tmp_path, tiny_model, **options)
+    file = native.stage_file(tmp_path, "train", tiny_model, devices=2, **options)
+    with native.process(file) as process:
+        wait_for_iteration(file, process, 2)
+        os.kill(rank_of(process.pid, 1), signal.SIGKILL)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    codes = {one["problem"]["code"] for one in native.emitted(file, "problem")}
+    assert codes <= {"stage.peer_lost"}, output
+    assert "received by PID" in output, "the runner finds the killed process by this"
+
+
+def rank_of(launcher: int, rank: int) -> int:
+    """Number of one of the processes that torchrun has started."""
+    for child in Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="utf-8").split():
+        if f"RANK={rank}".encode() in Path(f"/proc/{child}/environ").read_bytes().split(b"\0"):
+            return int(child)
+    raise LookupError(rank)
+
+
+@pytest.mark.parametrize(
+    "said", ["Connection closed by peer", "Read error: Connection reset by peer", "writev: Broken pipe"]
+)
+def test_what_gloo_says_of_a_lost_peer_is_understood(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from engine.stage_process import _unexpected
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert _unexpected(RuntimeError(f"[pair.cc:144] {said} [127.0.0.1]:4321")).code == "stage.peer_lost"
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert _unexpected(RuntimeError(f"[pair.cc:144] {said} [127.0.0.1]:4321")).code == "stage.unexpected"

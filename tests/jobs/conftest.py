@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.catalog import load
+from tests.model_folders import make_model
 
 if TYPE_CHECKING:  # this file is read before Django is ready
     from django.contrib.auth.models import User
@@ -54,13 +55,3 @@ def spec(data_dir: Path, db: None) -> dict[str, Any]:
             "seq_length": 64,
         },
     }
-
-
-def make_model(folder: Path) -> None:
-    """What the check wants to find: shape, weights and tokenizer."""
-    folder.mkdir()
-    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 49152}
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "model.safetensors").write_bytes(b"weights")
-    (folder / "tokenizer.json").write_text("{}")
-    (folder / "tokenizer_config.json").write_text("{}")

@@ -44,6 +44,14 @@ def oracle(iterations: np.ndarray, values: np.ndarray, points: int) -> list[tupl
     return buckets
 
 
+def test_of_an_iteration_that_was_done_again_the_last_value_counts(folder: RunFolder) -> None:
+    values = [(1, 3.0), (2, 2.5), (3, math.nan), (4, 2.0), (3, 2.4), (4, 2.3)]
+    append(folder, *(metric(seq, it, lm_loss=loss) for seq, (it, loss) in enumerate(values, start=1)))
+    answer = series(folder, "lm_loss")
+    assert (answer["iteration"], answer["min"]) == ([1, 2, 3, 4], [3.0, 2.5, 2.4, 2.3])
+    assert (answer["max"], answer["nan"], answer["count"]) == (answer["min"], [], 4)
+
+
 def test_a_short_series_is_given_point_by_point(folder: RunFolder) -> None:
     append(folder, metric(1, 1, lm_loss=3.0), metric(2, 2, lm_loss=2.5), metric(3, 3, lm_loss=2.0))
     answer = series(folder, "lm_loss")

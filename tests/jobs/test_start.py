@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from engine.runner import is_alive
+from engine.runner import has_processes, is_alive
+from engine.stage_file import StageFile
 from jobs.models import AuditEvent, DeviceLease, Job, Run
 from jobs.recorder import record
 from jobs.start import environment, start
 from jobs.states import RunState
 from jobs.stop import request_stop
 from tests.jobs.rows import node, queued_run, run_in
-from tests.made_runs import SUCCEED, facts, plan_of, stage
+from tests.made_runs import SUCCEED, facts, plan_of, stage, training_pid
 from tests.servers import wait_until
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +43,41 @@ def test_a_start_runs_the_job_to_its_end() -> None:
     record(run)
     assert run.state == RunState.SUCCEEDED
     assert run.leases.count() == 0
+
+
+def test_a_run_is_told_the_folders_that_it_may_read(settings: Any) -> None:
+    settings.ROOTS = (Path("/data"), Path("/models"))
+    run = run_in(RunState.ASSIGNED)
+    assert start(run.pk, run.token)
+    wait_until(run.folder.result.exists, what="the result")
+    assert StageFile.read(run.folder.stage("train") / "stage.json").roots == ("/data", "/models")
+
+
+def test_a_run_whose_machine_went_down_goes_on_at_the_next_start() -> None:
+    """The supervisor and the training are gone at once; the reconciler has the start sent again."""
+    run = run_in(RunState.ASSIGNED, WAITING)
+    assert start(run.pk, run.token)
+    wait_until(lambda: facts(run.folder, "started")[1:], what="the training")
+    supervisor = holder(run.folder.lock)
+    os.kill(supervisor, signal.SIGKILL)
+    os.killpg(training_pid(run.folder), signal.SIGKILL)
+    wait_until(lambda: not is_alive(run.folder) and not has_processes(run.folder), what="the end of all")
+    (run.folder.path / "go").touch()
+    assert start(run.pk, run.token)
+    wait_until(run.folder.result.exists, what="the result")
+    record(run)
+    assert run.state == RunState.SUCCEEDED
+    assert [problem["code"] for problem in run.problems] == ["stage.restarted"]
+    assert list(run.stages.values_list("state", flat=True)) == ["succeeded"]
+
+
+def holder(lock: Path) -> int:
+    """Number of the supervisor that holds the lock."""
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if link.readlink() == lock and b"jobs.supervisor" in (link.parents[1] / "cmdline").read_bytes():
+                return int(link.parts[2])
+    raise LookupError(lock)
 
 
 def test_a_start_that_is_delivered_twice_starts_once() -> None:

@@ -21,6 +21,7 @@ from engine.catalog import load  # noqa: E402
 from jobs.models import Job, Membership, Node, Team  # noqa: E402
 from jobs.seed import load_tables  # noqa: E402
 from jobs.submit import submit  # noqa: E402
+from tests.model_folders import make_model  # noqa: E402
 from webui.forms import to_data  # noqa: E402
 
 MODEL = "smollm2-135m"
@@ -87,7 +88,6 @@ def weights(data_dir: Path) -> Path:
     """A folder that looks like the sample model; the weights in it are never read here."""
     row = load().models[MODEL]
     folder = data_dir / "models" / MODEL
-    folder.mkdir()
     shape = {
         name: getattr(row, name)
         for name in (
@@ -98,10 +98,7 @@ def weights(data_dir: Path) -> Path:
             "max_position_embeddings",
         )
     }
-    (folder / "config.json").write_text(json.dumps({"architectures": [row.architecture], **shape}))
-    (folder / "tokenizer.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(b"not read here")
-    return folder
+    return make_model(folder, architectures=[row.architecture], **shape)
 
 
 @pytest.fixture

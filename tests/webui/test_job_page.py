@@ -213,3 +213,20 @@ def test_a_new_attempt_is_shown_and_the_old_one_kept(as_user: AsUser, alice: Use
     assert f"/ws/runs/{run.pk}/" in old
     assert "A yard hand." in old
     assert client.get(f"/jobs/{job.pk}/?attempt=7").status_code == 404
+
+
+@pytest.mark.parametrize(("severity", "title"), [("error", "Problems"), ("warning", "Remarks"), ("note", "Remarks")])
+def test_a_warning_of_a_run_does_not_look_like_a_failure(
+    as_user: AsUser, alice: User, run: Run, severity: Any, title: str
+) -> None:
+    problem = Problem(
+        code="preprocess.rows_shortened",
+        field="train.seq_length",
+        severity=severity,
+        parameters={"read": 5, "shortened": 2, "seq_length": 64},
+    )
+    Writer(run).tell("problem", "preprocess", problem=problem.model_dump(mode="json"))
+    page = get(as_user(alice), f"/jobs/{run.job_id}/")
+    assert "2 of 5 rows were shortened to 64 tokens." in text_of(page)
+    assert f'<h2 id="problems-title">{title}</h2>' in page
+    assert ("only-remarks" in page) == (severity != "error")

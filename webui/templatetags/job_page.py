@@ -34,6 +34,12 @@ def language() -> str:
 
 
 @register.filter
+def has_errors(problems: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether anything of it has failed; warnings and notes alone are remarks."""
+    return any(problem.get("severity", "error") == "error" for problem in problems)
+
+
+@register.filter
 def problem_message(problem: Mapping[str, Any]) -> str:
     known = _problem(problem)
     return str(problem.get("code", "")) if known is None else message(known, language())

@@ -6,6 +6,7 @@ PLANNER = "planner"
 PREPROCESS = "preprocess"
 TRAIN = "train"
 EXPORT = "export"
+RUNNER = "runner"
 LATER = "refused by name until a later release"
 NOTHING = "changes nothing in the run"
 
@@ -43,6 +44,6 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.lora.dropout": (TRAIN, EXPORT),
     "train.lora.target_modules": (TRAIN, EXPORT),
     "train.resume.checkpoint_path": (LATER,),
-    "train.resume.auto_recovery": (NOTHING,),
+    "train.resume.auto_recovery": (RUNNER,),
 }
 """Field → the stages that read it; the planner's decisions reach the stages in the stage file."""

@@ -18,13 +18,20 @@ def problems(shape: Shape, ask: Ask, roots: Sequence[Path] | None) -> Iterator[P
         choice = ask.spec.train.dataset.format if known else None
         yield from dataset.problems(ask.spec.train.dataset.path, choice, roots)
     if shape.has("model_path"):
-        yield from weights.problems(
-            ask.spec.model_path,
-            ask.model if shape.has("model") else None,
-            ask.spec.train.seq_length if shape.has("train.seq_length") else None,
-            roots,
-        )
+        yield from weights.problems(ask.spec.model_path, _wanted(shape, ask), roots)
     if shape.has("train.resume") and shape.has("framework"):
         wanted = ask.spec.train.resume.checkpoint_path
         if wanted is not None and not ask.framework.launchable:  # our own engine refuses every one
             yield from checkpoint.problems(wanted, ask.spec.framework, roots)
+
+
+def _wanted(shape: Shape, ask: Ask) -> weights.Wanted:
+    train, native = ask.spec.train, shape.has("framework") and ask.spec.framework == "native"
+    adapted = shape.has("train.strategy") and shape.has("train.lora") and train.strategy == "lora"
+    known = frozenset(one.model_type for one in ask.catalog.architectures.values() if not one.remote_code)
+    return weights.Wanted(
+        model=ask.model if shape.has("model") else None,
+        seq_length=train.seq_length if shape.has("train.seq_length") else None,
+        own_code=known if native else None,
+        layers=(train.lora.target_modules or ()) if adapted else (),
+    )

@@ -7,11 +7,12 @@ LLaMA-Factory loads the directory `checkpoint-<step>` that it is given.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from engine.planner.files.place import Refused, resolved
+from engine.failures import Failure
 from engine.problems import Problem, Value
+from engine.roots import Roots, resolved
 
 PATH = "train.resume.checkpoint_path"
 LATEST = "latest_checkpointed_iteration.txt"
@@ -20,7 +21,7 @@ _ITERATION = re.compile(r"iter_(\d+)")
 _STEP = re.compile(r"checkpoint-(\d+)")
 
 
-def problems(path: str, framework: str, roots: Sequence[Path] | None) -> Iterator[Problem]:
+def problems(path: str, framework: str, roots: Roots) -> Iterator[Problem]:
     """What keeps the framework from loading this checkpoint."""
     try:
         folder = resolved(path, PATH, roots)
@@ -30,8 +31,8 @@ def problems(path: str, framework: str, roots: Sequence[Path] | None) -> Iterato
             yield from _of_trainer(folder, path)
         else:
             yield from _of_megatron(folder, path)
-    except Refused as refused:
-        yield refused.problem
+    except Failure as failure:
+        yield failure.problem
     except OSError as error:
         yield _problem("resume.unreadable", path=path[:200], error=error.strerror or type(error).__name__)
 

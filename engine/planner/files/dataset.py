@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
 from engine import formats
+from engine.failures import Failure
 from engine.formats.records import Record, records
 from engine.formats.sample import Broken, Sample
-from engine.planner.files.place import Refused, resolved
 from engine.problems import Problem, Value
+from engine.roots import Roots, resolved
 
 PATH = "train.dataset.path"
 SHOWN = 20
@@ -36,7 +37,7 @@ class Scan:
     """Format of the first row, where it is another one than was asked for."""
 
 
-def problems(path: str, choice: str | None, roots: Sequence[Path] | None) -> Iterator[Problem]:
+def problems(path: str, choice: str | None, roots: Roots) -> Iterator[Problem]:
     """What is wrong with a dataset file; its rows are looked at if the format is known."""
     try:
         file = resolved(path, PATH, roots)
@@ -44,20 +45,20 @@ def problems(path: str, choice: str | None, roots: Sequence[Path] | None) -> Ite
         suffix = file.suffix.lower()
         if choice is not None and (not suffix or suffix in formats.get(choice).SUFFIXES):
             yield from _rows(path, choice, _cached(str(file), changed, size, choice))
-    except Refused as refused:
-        yield refused.problem
+    except Failure as failure:
+        yield failure.problem
     except OSError as error:
         parameters: dict[str, Value] = {"path": path[:200], "error": error.strerror or type(error).__name__}
         yield Problem(code="dataset.unreadable", field=PATH, fault="site", parameters=parameters)
 
 
-def rows(path: str, choice: str, roots: Sequence[Path] | None) -> int | None:
+def rows(path: str, choice: str, roots: Roots) -> int | None:
     """The number of whole rows; None for a file that cannot be used, or is longer than a check reads."""
     try:
         file = resolved(path, PATH, roots)
         size, changed = _usable(file, path)
         found = _cached(str(file), changed, size, choice)
-    except (Refused, OSError):
+    except (Failure, OSError):
         return None
     return None if found.partly or found.looks_like else found.rows - found.broken
 
@@ -72,7 +73,7 @@ def _usable(file: Path, path: str) -> tuple[int, int]:
     elif file.stat().st_size == 0:
         code = "dataset.empty"
     if code is not None:
-        raise Refused(Problem(code=code, field=PATH, parameters={"path": path[:200]}))
+        raise Failure(code, PATH, path=path[:200])
     facts = file.stat()
     return facts.st_size, facts.st_mtime_ns
 

@@ -8,6 +8,20 @@ from engine.planner.ask import Ask
 from engine.problems import Problem
 from engine.spec import LoraOptions
 
+MOST_TOKENS = 10**15
+"""Twenty times what the largest published trainings have read (some 4e13)."""
+SHORT = 32
+"""Tokens that a chat template alone may need."""
+
+
+def short(ask: Ask) -> Iterator[Problem]:
+    """Of a row that is cut before its answer nothing is learnt: it is dropped, and so may all of them be."""
+    length = ask.spec.train.seq_length
+    if length < SHORT and ask.spec.train.stage == "sft":
+        yield Problem(
+            code="seq_length.short", field="train.seq_length", severity="warning", parameters={"seq_length": length}
+        )
+
 
 def seq_length(ask: Ask) -> Iterator[Problem]:
     limit = ask.model.max_position_embeddings if ask.model is not None else None
@@ -29,6 +43,19 @@ def both_lengths(ask: Ask) -> Iterator[Problem]:
             severity="note",
             parameters={"epochs": train.epochs, "train_iters": train.train_iters},
             nearest={"train.epochs": None},
+        )
+
+
+def tokens(ask: Ask) -> Iterator[Problem]:
+    """Each number may be sane alone and their product beyond what any machine reads in a lifetime."""
+    train = ask.spec.train
+    in_iteration = train.seq_length * (train.global_batch_size or 1)
+    if train.train_iters is not None and train.train_iters * in_iteration > MOST_TOKENS:
+        yield Problem(
+            code="train_iters.too_many_tokens",
+            field="train.train_iters",
+            parameters={"tokens": f"{train.train_iters * in_iteration:.1e}", "limit": f"{MOST_TOKENS:.0e}"},
+            nearest={"train.train_iters": max(1, MOST_TOKENS // in_iteration)},
         )
 
 

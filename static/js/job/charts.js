@@ -76,6 +76,11 @@ export class Chart {
     }
     if (seq <= this.seq || this.range) return;
     this.seq = seq;
+    const known = this.data[0];
+    if (known.length && iteration <= known[known.length - 1]) {
+      this.again(known.lastIndexOf(iteration), iteration, number(value));
+      return;
+    }
     for (const [index, part] of [iteration, number(value), number(value)].entries()) this.data[index].push(part);
     if (number(value) === null) {
       this.broken.push(iteration);
@@ -83,6 +88,15 @@ export class Chart {
     }
     if (this.data[0].length > MOST_POINTS) this.load();
     else this.draw();
+  }
+
+  // An iteration that is done again after an interruption: its last value counts, as in the server's answer.
+  again(place, iteration, value) {
+    if (value === null || this.broken.includes(iteration)) this.load();
+    else if (place >= 0) {
+      this.data[1][place] = this.data[2][place] = value;
+      this.draw();
+    }
   }
 
   draw() {
