@@ -143,7 +143,7 @@ class EventPrinter:
     def _show_problem(self, stage: str, data: dict[str, Any]) -> None:
         problem = Problem.model_validate(data["problem"])
         texts = (message(problem, self._language), remedy(problem, self._language))
-        print(f"{stage}: {' '.join(texts)}", file=self._out, flush=True)
+        print(f"{stage}: {' '.join(filter(None, texts))}", file=self._out, flush=True)
         if tail := problem.parameters.get("log_tail"):
             print(f"{problem.parameters['log']}:\n{tail}", file=self._out, flush=True)
 
