@@ -16,8 +16,6 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django_prometheus.exports import ExportToDjangoView
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 REDIS_TIMEOUT_SECONDS = 1.0
 
@@ -54,10 +52,7 @@ def _database_state() -> str:
 def _redis_state() -> str:
     try:
         with redis.Redis.from_url(
-            settings.REDIS_URL,
-            socket_timeout=REDIS_TIMEOUT_SECONDS,
-            socket_connect_timeout=REDIS_TIMEOUT_SECONDS,
-            retry=Retry(NoBackoff(), 0),
+            settings.REDIS_URL, socket_timeout=REDIS_TIMEOUT_SECONDS, socket_connect_timeout=REDIS_TIMEOUT_SECONDS
         ) as client:
             client.ping()
     except (redis.RedisError, OSError):
