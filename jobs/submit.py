@@ -63,9 +63,7 @@ def preview(
     return _judge(data, with_own_runs(current(), data, team), files=files, team=team)
 
 
-def _judge(
-    data: Mapping[str, Any], catalog: Catalog, *, files: bool, team: Team | None
-) -> tuple[Verdict, Plan | None]:
+def _judge(data: Mapping[str, Any], catalog: Catalog, *, files: bool, team: Team | None) -> tuple[Verdict, Plan | None]:
     foreign = foreign_problems(data, team)
     verdict = check(
         data,

@@ -256,7 +256,7 @@ def test_an_estimate_is_called_one(tables: None, inputs: dict[str, str]) -> None
     told = outlook(data, files=False)
     need = told.verdict.devices
     assert (need.table, need.estimate) == (None, 4)
-    assert [(one.label, one.value) for one in answer(told).numbers] == [("Estimate of the table", "4 devices")]
+    assert [(one.label, one.value) for one in answer(told).numbers] == [("Estimate of the table", "4 cards")]
 
 
 def test_gradient_accumulation_is_kept_with_a_job_of_its_framework(tables: None) -> None:

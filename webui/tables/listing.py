@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from engine.problem_texts import suspect
 from jobs.models.tables import Sourced
 from jobs.table_values import Table
+from webui.reader import language
 from webui.tables.cells import spell
 from webui.tables.shown import Shown
-from webui.reader import language
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from openpyxl.reader.excel import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
 
-from webui.tables.cells import plain, spell
 from webui.reader import sentences
+from webui.tables.cells import plain, spell
 
 MOST_ROWS = 2_000
 """Several times the largest table; a preview of so many takes a few seconds."""
