@@ -70,6 +70,8 @@ class MinDevicesRow:
     """Why the printed number is doubted; empty if it is not."""
     source: str
     note: str
+    estimate: bool = False
+    """Is the number by the memory model, and not printed anywhere?"""
 
     @property
     def key(self) -> MinDevicesKey:
@@ -161,6 +163,8 @@ class Catalog:
     accumulations: tuple[AccumulationRow, ...] = field(default=(), repr=False)
     inference_limits: tuple[InferenceLimitRow, ...] = field(default=(), repr=False)
     quantizations: tuple[QuantizationRow, ...] = field(default=(), repr=False)
+    estimates: Mapping[MinDevicesKey, MinDevicesRow] = field(default_factory=dict, repr=False)
+    """Cells that no page prints: `planner.estimates` made them. Apart, so that nothing takes one for a printed one."""
     own_runs: Mapping[RunKey, tuple[float, ...]] = field(default_factory=dict, repr=False)
     """Tokens per second and device of the team's finished runs; the first of them replaces the usual figure."""
 

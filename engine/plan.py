@@ -136,5 +136,7 @@ class DeviceNeed(Frozen):
     """By the memory model: the smallest number on which the best layout fits."""
     recommended: int | None = None
     """By the memory model, with the usual settings and room; of a doubted row the safer number."""
+    estimate: int | None = None
+    """The table's number that is marked as an estimate; where a page prints one it is null."""
     suspect: str | None = None
     """Why the printed number is doubted."""

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import Any
 
-from django.apps import apps
-from django.db.models import Count, Max, Model
+from django.db import connection
 
-from engine.catalog import Catalog, HardwareRow, MinDevicesRow, ModelRow, load
-from jobs.models import Hardware, MinDevices, TrainableModel
-
-Row = HardwareRow | ModelRow | MinDevicesRow
-TABLES: tuple[tuple[type[Hardware] | type[TrainableModel] | type[MinDevices], type[Row]], ...] = (
-    (Hardware, HardwareRow),
-    (TrainableModel, ModelRow),
-    (MinDevices, MinDevicesRow),
-)
-"""Each table with the engine's value for one of its rows."""
-
-HISTORIES = [apps.get_model("jobs", f"Historical{model.__name__}") for model, _ in TABLES]
+from engine.catalog import Catalog
+from jobs.table_values import TABLES, read_catalog
 
 _cached: tuple[tuple[Any, ...], Catalog] | None = None
 
@@ -28,35 +16,29 @@ def current() -> Catalog:
     """The tables as they are now.
 
     Read once a process and again after any change. Changes are found in the tables' history, so
-    a row must be saved or deleted one by one: `QuerySet.update` goes unnoticed.
+    a row must be saved with a row of history: `QuerySet.update` goes unnoticed.
     """
     global _cached
     stamp = _stamp()
     if _cached is None or _cached[0] != stamp:
-        _cached = (stamp, _read())
+        _cached = (stamp, read_catalog())
     return _cached[1]
 
 
 def _stamp() -> tuple[Any, ...]:
-    """Identifies the newest change. The count catches ids that are committed out of order."""
-    newest = {"id": Max("history_id"), "date": Max("history_date"), "count": Count("history_id")}
-    return tuple(tuple(history.objects.aggregate(**newest).values()) for history in HISTORIES)
+    """Identifies the newest change of each table, in one query. The count catches ids that are committed out of order.
+
+    The database's own name is in it: a test or a shell may look at another one.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(_newest(place, table.history._meta.db_table) for place, table in _PLACES))
+        return (connection.settings_dict["NAME"], *sorted(cursor.fetchall()))
 
 
-def _read() -> Catalog:
-    """The tables of the database; those that it does not hold yet come from the release's files."""
-    return replace(
-        load(),
-        hardware={row.name: HardwareRow(**as_values(row, HardwareRow)) for row in Hardware.objects.all()},
-        models={row.name: ModelRow(**as_values(row, ModelRow)) for row in TrainableModel.objects.all()},
-        min_devices={
-            value.key: value
-            for value in (MinDevicesRow(**as_values(row, MinDevicesRow)) for row in MinDevices.objects.all())
-        },
-    )
+_PLACES = tuple(enumerate(TABLES))
 
 
-def as_values(row: Model, kind: type[Row]) -> dict[str, Any]:
-    """The columns of `row` that `kind` has; a JSON list becomes a tuple."""
-    values = {field.name: getattr(row, field.name) for field in fields(kind)}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+def _newest(place: int, db_table: str) -> str:
+    """Names of our own tables, nothing from outside."""
+    name = connection.ops.quote_name(db_table)
+    return f"SELECT {place}, MAX(history_id), MAX(history_date), COUNT(*) FROM {name}"

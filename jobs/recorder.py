@@ -19,6 +19,7 @@ from engine.runner import Result
 from jobs.attempts import fresh_stages
 from jobs.derived import Derived, StageValues, at
 from jobs.models import Run, StageRecord
+from jobs.own_runs import note_speed
 from jobs.states import ACTIVE, RunState
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,8 @@ def rebuild(run: Run) -> None:
     if run.ended:
         Run.objects.filter(pk=run.pk).update(problems=[*run.problems, *kept])
         conclude_stages(run, run.state)
+    if run.state == RunState.SUCCEEDED:
+        note_speed(run)
     run.refresh_from_db()
 
 
@@ -142,4 +145,6 @@ def _conclude(run: Run, result: Result) -> bool:
         )
         if won:
             conclude_stages(run, result.state)
+    if won and run.state == RunState.SUCCEEDED:
+        note_speed(run)
     return won

@@ -2,96 +2,124 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Literal
 
 from django.db import transaction
-from simple_history.utils import bulk_create_with_history
+from simple_history.utils import bulk_create_with_history, bulk_update_with_history
 
 from engine.catalog import Catalog
-from jobs.catalog import as_values
-from jobs.models import Hardware, MinDevices, TrainableModel
+from engine.planner.estimates import estimated_rows
+from jobs.models import MinDevices
 from jobs.models.tables import Sourced
+from jobs.table_values import TABLES, Columns, Table, key_of, read_catalog
 
-Key = tuple[Any, ...]
-KEYS: dict[type[Hardware] | type[TrainableModel] | type[MinDevices], tuple[str, ...]] = {
-    Hardware: ("name",),
-    TrainableModel: ("name",),
-    MinDevices: ("model", "strategy", "seq_length", "framework", "hardware"),
-}
-"""What makes a row of a table the same row."""
+BY_US = "load_tables"
+"""The reason of changes that no person made, even where one was logged in."""
+Action = Literal["add", "change", "keep", "remove"]
 
 
 @dataclass(frozen=True)
 class Change:
     """What loading does to one row."""
 
-    action: Literal["add", "change", "keep"]
+    action: Action
     row: Sourced
-    """With the new values, not saved yet; for `keep`, the row that a person has edited."""
+    """With the new values, not saved yet; for `keep`, the row as a person has left it."""
     differences: dict[str, tuple[Any, Any]]
     """Column → (in the database, in the release)."""
+    deleted: bool = False
+    """Was the row deleted by a person? It is then kept away."""
 
 
 def load_tables(catalog: Catalog, *, overwrite: bool = False, dry_run: bool = False) -> list[Change]:
-    """Make the database's tables equal to `catalog`, and say what was changed.
+    """Make the database's tables equal to `catalog`, estimate our own engine's cells, and say what was changed.
 
-    Rows of the database that the release lacks stay. An edited row is kept (action `keep`) unless
-    `overwrite`. With `dry_run` nothing is written.
+    Rows of the database that the release lacks stay. What a person has edited or deleted is kept so (action `keep`)
+    unless `overwrite`. With `dry_run` nothing is written.
     """
     with transaction.atomic():
-        found = list(_changes(catalog, overwrite))
-        if not dry_run:
-            _write(found)
+        found = [change for table in TABLES for change in _changes(table, table.rows_of(catalog), overwrite)]
+        _write(found)
+        estimates = _estimates(overwrite)
+        _write(estimates)
+        if dry_run:
+            transaction.set_rollback(True)
+    return [*found, *estimates]
+
+
+def refresh_estimates() -> list[Change]:
+    """Estimate our own engine's cells anew: a model or a hardware has been edited."""
+    with transaction.atomic():
+        found = _estimates(overwrite=False)
+        _write(found)
     return found
 
 
+def _estimates(overwrite: bool) -> list[Change]:
+    """From the rows as they stand: an edited memory or layer count changes them. One that no longer fits goes."""
+    now = read_catalog()
+    made = {row.key: row for row in estimated_rows(now) if row.key not in now.min_devices}
+    table = next(table for table in TABLES if table.model is MinDevices)
+    wanted = table.rows_of(replace(now, min_devices={}, estimates=made))
+    stale = [
+        Change("remove", row, {})
+        for row in MinDevices.objects.filter(estimate=True, edited=False)
+        if tuple(getattr(row, name) for name in table.key) not in made
+    ]
+    return [*_changes(table, wanted, overwrite), *stale]
+
+
 def _write(changes: Iterable[Change]) -> None:
-    """With a history row for each, by which `jobs.catalog` notices."""
-    added: dict[type[Sourced], list[Sourced]] = defaultdict(list)
-    for change in changes:
-        if change.action == "add":
-            added[type(change.row)].append(change.row)
-        elif change.action == "change":
-            change.row.save()
-    for model, rows in added.items():
-        bulk_create_with_history(rows, model)
+    """With a history row for each, by which `jobs.catalog` notices; a handful of statements a table."""
+    for model, group in groupby(changes, key=lambda change: type(change.row)):
+        found = list(group)
+        bulk_create_with_history([change.row for change in found if change.action == "add"], model)
+        altered = [change.row for change in found if change.action == "change"]
+        if altered:
+            columns = [field.name for field in model._meta.fields if not field.primary_key]
+            bulk_update_with_history(altered, model, columns, default_change_reason=BY_US)
+        for change in found:
+            if change.action == "remove":
+                change.row._change_reason = BY_US  # type: ignore[attr-defined]
+                change.row.delete()
 
 
-def _changes(catalog: Catalog, overwrite: bool) -> Iterator[Change]:
-    values: dict[Any, Iterable[Any]] = {
-        Hardware: catalog.hardware.values(),
-        TrainableModel: catalog.models.values(),
-        MinDevices: catalog.min_devices.values(),
-    }
-    for model, names in KEYS.items():
-        present: dict[Key, Any] = {_key(row, names): row for row in model._default_manager.all()}
-        for value in values[model]:
-            change = _change(model, present.get(_key(value, names)), value, overwrite)
-            if change is not None:
-                yield change
+def _changes(table: Table, wanted: Iterable[Columns], overwrite: bool) -> Iterator[Change]:
+    present = {_key(row, table): row for row in table.model._default_manager.all()}
+    deleted = set() if overwrite else _deleted(table)
+    for columns in wanted:
+        key = key_of(columns, table.key)
+        row = present.get(key)
+        if row is None and key in deleted:
+            yield Change("keep", table.model(**columns), {}, deleted=True)
+        elif row is None:
+            yield Change("add", table.model(**columns), {})
+        elif (change := _change(row, columns, overwrite)) is not None:
+            yield change
 
 
-def _change(model: type[Any], row: Any | None, value: Any, overwrite: bool) -> Change | None:
-    if row is None:
-        return Change("add", model(**_columns(value)), {})
-    old = as_values(row, type(value))
-    differences = {name: (old[name], new) for name, new in vars(value).items() if old[name] != new}
+def _change(row: Sourced, columns: Columns, overwrite: bool) -> Change | None:
+    now = {name: getattr(row, name) for name in columns}
+    differences = {name: (now[name], new) for name, new in columns.items() if now[name] != new}
     if not differences:
         return None
     if row.edited and not overwrite:
         return Change("keep", row, differences)
-    for name, new in _columns(value).items():
+    for name, new in columns.items():
         setattr(row, name, new)
     row.edited = False
     return Change("change", row, differences)
 
 
-def _columns(value: Any) -> dict[str, Any]:
-    return {name: list(item) if isinstance(item, tuple) else item for name, item in vars(value).items()}
+def _deleted(table: Table) -> set[tuple[Any, ...]]:
+    """Keys of the rows that a person has deleted."""
+    gone = table.history._default_manager.filter(history_type="-", history_user__isnull=False)
+    gone = gone.exclude(history_change_reason=BY_US)
+    return set(gone.values_list(*table.key))
 
 
-def _key(row: Any, names: tuple[str, ...]) -> Key:
-    return tuple(getattr(row, name) for name in names)
+def _key(row: Sourced, table: Table) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in table.key)

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
+from engine.catalog import Catalog
 from engine.plan import Plan
 from engine.planner import Unplannable, Verdict, check, plan
 from engine.problems import Problem
@@ -18,7 +19,9 @@ from engine.spec import JobSpec
 from jobs.attempts import add_run
 from jobs.catalog import current
 from jobs.foreign import foreign_problems
+from jobs.judged import judged_rows
 from jobs.models import AuditEvent, Job, Team
+from jobs.own_runs import with_own_runs
 from jobs.site_checks import site_problems
 
 
@@ -38,11 +41,14 @@ def submit(data: JobSpec | Mapping[str, Any], *, team: Team, user: User) -> Job:
     """
     if not Team.objects.of(user).filter(pk=team.pk).exists():
         raise PermissionDenied(f"{user} does not work in {team}")
-    verdict, decided = preview(data, team=team)
+    data = with_absolute_paths(data)
+    catalog = with_own_runs(current(), data, team)
+    verdict, decided = _judge(data, catalog, files=True, team=team)
     if verdict.spec is None or decided is None:
         raise Refused(verdict)
+    judgement = {**_judgement(verdict), "rows": judged_rows(verdict.spec, catalog)}
     with transaction.atomic():
-        job = _queue(verdict.spec, decided, verdict, team, user)
+        job = _queue(verdict.spec, decided, judgement, team, user)
     return job
 
 
@@ -51,10 +57,13 @@ def preview(
 ) -> tuple[Verdict, Plan | None]:
     """What the check says of a request, and the plan if it would be accepted. Writes nothing.
 
-    team: whose registered data may be named; None: nobody's.
+    team: whose registered data may be named, and from whose finished runs the time is estimated; None: nobody's.
     """
-    catalog = current()
     data = with_absolute_paths(data)
+    return _judge(data, with_own_runs(current(), data, team), files=files, team=team)
+
+
+def _judge(data: Mapping[str, Any], catalog: Catalog, *, files: bool, team: Team | None) -> tuple[Verdict, Plan | None]:
     foreign = foreign_problems(data, team)
     verdict = check(
         data,
@@ -104,7 +113,7 @@ def _absolute(path: Any) -> Any:
     return str(Path(settings.DATA_DIR) / path) if isinstance(path, str) and path else path
 
 
-def _queue(spec: JobSpec, decided: Plan, verdict: Verdict, team: Team, user: User) -> Job:
+def _queue(spec: JobSpec, decided: Plan, judgement: dict[str, Any], team: Team, user: User) -> Job:
     job = Job.objects.create(
         team=team,
         owner=user,
@@ -112,7 +121,7 @@ def _queue(spec: JobSpec, decided: Plan, verdict: Verdict, team: Team, user: Use
         model=spec.model,
         spec=spec.model_dump(mode="json"),
         plan=decided.model_dump(mode="json"),
-        verdict=_judgement(verdict),
+        verdict=judgement,
     )
     run = add_run(job)
     AuditEvent.objects.create(user=user, action="job.submit", job=job, detail={"run": run.pk})

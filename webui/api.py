@@ -1,7 +1,8 @@
 """The JSON API under /api/: the same journey as the form and the command line, with the same answers.
 
 A session logs in, and CSRF is checked, as for the pages. `plan` answers byte for byte what
-`python -m engine plan --json` prints. Refusals are findings in the shape of `check`, with status 422.
+`python -m engine plan --json` prints (but for the time, where the team's own finished runs are known). Refusals are
+findings in the shape of `check`, with status 422.
 """
 
 from __future__ import annotations

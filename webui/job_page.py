@@ -65,6 +65,24 @@ class Setting(NamedTuple):
     planned: bool
 
 
+class KeptRow(NamedTuple):
+    """A table row that the job was judged by."""
+
+    title: Promise
+    estimate: bool
+    facts: list[tuple[str, Any]]
+
+
+_TABLES = {
+    "min_devices": _("minimum devices"),
+    "hardware": _("hardware"),
+    "model": _("model"),
+    "architecture": _("Dimensions"),
+    "parallel_config": _("parallel configuration"),
+    "accumulation": _("gradient accumulation"),
+}
+
+
 def live_context(run: Run) -> dict[str, Any]:
     """What changes while a run is going on."""
     told = story(run)
@@ -92,6 +110,7 @@ def page_context(run: Run) -> dict[str, Any]:
         "settings": list(_settings(run.job.spec, plan)),
         "plan": plan_words(run.job.job_plan, run.job.job_spec.hardware),
         "judged": _judged(run.job),
+        "rows": list(_rows(run.job.verdict)),
         "run_dir": run.folder.path,
     }
 
@@ -104,6 +123,16 @@ def _judged(job: Job) -> str:
     except (ValidationError, KeyError):
         return ""
     return sentence(Verdict(spec=job.job_spec, problems=tuple(problems), devices=need), language())
+
+
+def _rows(verdict: Mapping[str, Any]) -> Iterator[KeptRow]:
+    """The rows as they were when the job was submitted; a job from before they were kept has none."""
+    rows = verdict.get("rows", {})
+    for name, title in _TABLES.items():
+        found = rows.get(name)
+        for row in found if isinstance(found, list) else [found] if found else []:
+            facts = [(key, value) for key, value in _flat(row) if value not in (None, "", False)]
+            yield KeptRow(title, bool(row.get("estimate")), facts)
 
 
 def _share(progress: Mapping[str, Any]) -> int | None:

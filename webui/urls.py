@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
 from webui.api import api
-from webui.views import assets, fits, history, new_job, site
+from webui.views import assets, fits, history, new_job, site, tables
 
 handler500 = "webui.failures.server_error"
 
@@ -22,6 +22,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("webui.views.job_urls")),
     path("fits/", fits.fits, name="fits"),
     path("datasets/", assets.dataset_list, name="dataset-list"),
+    path("tables/", tables.table_list, name="table-list"),
+    path("tables/<slug:slug>/", tables.table_list, name="table-rows"),
     path("engine-banner/", site.engine_banner, name="engine-banner"),
     path("healthz", site.healthz, name="healthz"),
     path("metrics", site.metrics, name="metrics"),

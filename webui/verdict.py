@@ -197,10 +197,12 @@ def _numbers(need: DeviceNeed, hardware: str) -> list[Number]:
     if need.table is not None:
         printed = count(need.table, hardware, language())
     known = [(_("Minimum by the table"), printed)]
+    if need.estimate is not None:
+        known = [(_("Estimate of the table"), count(need.estimate, hardware, language()))]
     if need.floor is not None:
         known.append((_("Memory needs"), count(need.floor, hardware, language())))
     if need.recommended is not None:
         label = _("Safer number") if need.suspect else _("Recommended")
         known.append((label, count(need.recommended, hardware, language())))
-    told = need.unsupported or any((need.table, need.floor, need.recommended))
+    told = need.unsupported or any((need.table, need.estimate, need.floor, need.recommended))
     return [Number(label, value) for label, value in known] if hardware and told else []

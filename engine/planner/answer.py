@@ -9,12 +9,13 @@ from engine.planner.sizing import need_of
 
 
 def device_need(ask: Ask) -> DeviceNeed:
-    cell, need = ask.cell, need_of(ask)
+    cell, estimate, need = ask.cell, ask.estimate, need_of(ask)
     return DeviceNeed(
         table=None if cell is None else cell.devices,
         unsupported=cell is not None and cell.devices is None,
         floor=need.floor,
         recommended=safer(ask) or need.recommended,
+        estimate=None if cell is not None or estimate is None else estimate.devices,
         suspect=None if cell is None else cell.suspect or None,
     )
 

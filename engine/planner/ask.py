@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from engine.architecture import Architecture
-from engine.catalog import Catalog, HardwareRow, MinDevicesRow, ModelRow
+from engine.catalog import Catalog, HardwareRow, MinDevicesKey, MinDevicesRow, ModelRow
 from engine.frameworks import Description, description
 from engine.problems import Problem
 from engine.spec import JobSpec
@@ -39,10 +39,18 @@ class Ask:
 
     @property
     def cell(self) -> MinDevicesRow | None:
-        """The row of the minimum-device table, if there is one."""
+        """The printed row of the minimum-device table, if there is one."""
+        return self.catalog.min_devices.get(self.cell_key)
+
+    @property
+    def estimate(self) -> MinDevicesRow | None:
+        """The row that was estimated because none is printed, if there is one."""
+        return self.catalog.estimates.get(self.cell_key)
+
+    @property
+    def cell_key(self) -> MinDevicesKey:
         spec = self.spec
-        key = (spec.model, spec.train.strategy, spec.train.seq_length, spec.framework, spec.hardware)
-        return self.catalog.min_devices.get(key)
+        return (spec.model, spec.train.strategy, spec.train.seq_length, spec.framework, spec.hardware)
 
     @property
     def replicas(self) -> int | None:

@@ -70,6 +70,8 @@ class Verdict(BaseModel):
     def to_json(self, language: str = "en") -> dict[str, Any]:
         """What `check --json` prints and the API answers."""
         devices = self.devices.model_dump(mode="json")
+        if self.devices.estimate is None:
+            del devices["estimate"]  # only there where the table has one
         if self.devices.suspect:
             devices["suspect"] = problem_texts.suspect(self.devices.suspect, language)
         return {

@@ -4,19 +4,26 @@ from jobs.models.asset import Dataset, Weights
 from jobs.models.audit import AuditEvent
 from jobs.models.job import Job, Run, RunTransition, StageRecord
 from jobs.models.node import DeviceLease, Node
-from jobs.models.tables import Hardware, MinDevices, TrainableModel
+from jobs.models.speed import RunSpeed
+from jobs.models.tables import Accumulation, Hardware, InferenceLimit, MinDevices, ParallelConfig, Quantization
 from jobs.models.team import Membership, Team
+from jobs.models.trainable import TrainableModel
 
 __all__ = [
+    "Accumulation",
     "AuditEvent",
     "Dataset",
     "DeviceLease",
     "Hardware",
+    "InferenceLimit",
     "Job",
     "Membership",
     "MinDevices",
     "Node",
+    "ParallelConfig",
+    "Quantization",
     "Run",
+    "RunSpeed",
     "RunTransition",
     "StageRecord",
     "Team",

@@ -16,6 +16,8 @@ PAGES = {
     "history": "/jobs/",
     "datasets": "/datasets/",
     "fits": "/fits/",
+    "tables": "/tables/",
+    "models": "/tables/trainablemodel/",
 }
 
 

@@ -72,7 +72,7 @@ def test_empty_means_unsupported(admin: Client) -> None:
 def _exported(admin: Client) -> list[dict[str, str]]:
     response = admin.post("/admin/jobs/mindevices/export/", {"format": "0", "resource": "0"})
     assert response.headers["Content-Type"] == "text/csv"
-    return list(csv.DictReader(io.StringIO(response.content.decode())))
+    return list(csv.DictReader(io.StringIO(response.content.decode("utf-8-sig"))))
 
 
 def _import(admin: Client, rows: list[dict[str, str]]) -> str:

@@ -1,0 +1,74 @@
+"""Rows of the minimum-device table for our own engine, which no page speaks of: by the memory model, and marked so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.architecture import Architecture
+from engine.catalog import Catalog, HardwareRow, MinDevicesRow
+from engine.planner.fitting import counts, fits, smallest
+from engine.planner.memory import Setting
+from engine.planner.memory.constants import GIB
+from engine.spec import LayoutRequest, LoraOptions
+
+ESTIMATE = "estimate"
+"""The source of such a row."""
+HARDWARE = ("snt9b", "snt9b23", "cuda")
+"""On a CPU each process shares the memory of its machine: the check estimates that by itself."""
+ZERO_STAGES = (0, 1, 2, 3)
+
+
+def estimated_rows(catalog: Catalog) -> Iterator[MinDevicesRow]:
+    """A row for each model of the native framework, hardware of known memory, strategy and printed length that fits.
+
+    devices: the fewest of one machine on which any ZeRO level fits, with a micro-batch of 1.
+    """
+    lengths = sorted({row.seq_length for row in catalog.min_devices.values()})
+    for hardware in (catalog.hardware[name] for name in HARDWARE if name in catalog.hardware):
+        for model in catalog.models.values():
+            shape = catalog.architectures.get(model.name)
+            if shape is not None and "native" in model.frameworks and hardware.memory_gib is not None:
+                yield from _rows(shape, hardware, lengths)
+
+
+def _rows(shape: Architecture, hardware: HardwareRow, lengths: list[int]) -> Iterator[MinDevicesRow]:
+    for strategy in ("full", "lora"):
+        for length in lengths:
+            row = _row(shape, hardware, strategy, length) if length <= shape.max_position_embeddings else None
+            if row is not None:
+                yield row
+
+
+def _row(shape: Architecture, hardware: HardwareRow, strategy: str, seq_length: int) -> MinDevicesRow | None:
+    setting = Setting(
+        framework="native",
+        shape=shape,
+        seq_length=seq_length,
+        micro_batch_size=1,
+        lora_rank=LoraOptions().rank if strategy == "lora" else None,
+        memory_gib=hardware.memory_gib,
+    )
+    for devices in (number for number in counts(hardware) if number <= hardware.devices_per_node):
+        for stage in ZERO_STAGES if devices > 1 else (0,):
+            if fits(setting, devices, LayoutRequest(zero_stage=stage)):
+                return MinDevicesRow(
+                    model=shape.model,
+                    strategy=strategy,
+                    seq_length=seq_length,
+                    framework="native",
+                    hardware=hardware.name,
+                    devices=devices,
+                    suspect="",
+                    source=ESTIMATE,
+                    note=_note(setting, devices, stage),
+                    estimate=True,
+                )
+    return None
+
+
+def _note(setting: Setting, devices: int, stage: int) -> str:
+    found = smallest(setting, devices, LayoutRequest(zero_stage=stage))
+    assert found is not None
+    assert found.capacity is not None
+    needed, capacity = found.breakdown.total / GIB, found.capacity / GIB
+    return f"memory model: {needed:.1f} of {capacity:.1f} GiB a device, ZeRO stage {stage}, micro-batch 1"

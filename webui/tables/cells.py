@@ -1,0 +1,88 @@
+"""A cell of a table as text, there and back. What comes from a file is taken for what it is, or refused in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import models
+from django.utils.translation import gettext as _
+
+TRUE, FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
+EMPTY = ("", "-")
+"""The printed tables spell a missing number "-"."""
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+def neutral(text: str) -> str:
+    """As a spreadsheet may have it: an apostrophe before what it would run as a formula."""
+    return f"'{text}" if _FORMULA.match(text) and not _is_harmless(text) else text
+
+
+def plain(text: str) -> str:
+    """The reverse of `neutral`."""
+    return text[1:] if _ESCAPED.match(text) else text
+
+
+def is_formula(text: str) -> bool:
+    """Would a spreadsheet run this?"""
+    return text[:1] in tuple("=+-@\t\r") and not _is_harmless(text)
+
+
+def _is_harmless(text: str) -> bool:
+    return text == "-" or _NUMBER.fullmatch(text) is not None
+
+
+def parse(field: models.Field[Any, Any], text: str) -> Any:
+    """The value of a cell; None for an empty number. Raises ValueError with words for the reader."""
+    if isinstance(field, models.JSONField):
+        return [name for name in re.split(r"[;,\s]+", text.strip()) if name]
+    if isinstance(field, models.BooleanField):
+        return _boolean(text)
+    if isinstance(field, models.IntegerField):
+        return _number(text, int, _("%(text)s is no whole number."))
+    if isinstance(field, models.FloatField):
+        return _number(text, float, _("%(text)s is no number."))
+    if _CONTROL.search(text):
+        raise ValueError(_("There is a control character in it."))
+    return text
+
+
+def _boolean(text: str) -> bool:
+    word = text.strip().lower()
+    if word in TRUE:
+        return True
+    if word in FALSE:
+        return False
+    raise ValueError(_("%(text)s is neither 1 nor 0.") % {"text": _quoted(text)})
+
+
+def _number(text: str, kind: type[int] | type[float], words: str) -> int | float | None:
+    if text.strip() in EMPTY:
+        return None
+    try:
+        number = kind(text.strip().replace("_", " "))  # Python reads 1_000, people do not write it
+    except ValueError:
+        number = float("nan")
+    if number != number or abs(number) == float("inf"):
+        raise ValueError(words % {"text": _quoted(text)})
+    return number
+
+
+def _quoted(text: str) -> str:
+    return f"“{text[:60]}”"
+
+
+def spell(value: Any, names: Mapping[bool, str] | None = None) -> str:
+    """A value of a row as text."""
+    if isinstance(value, list | tuple):
+        return ";".join(map(str, value))
+    if isinstance(value, bool):
+        return (names or {True: "1", False: "0"})[value]
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return "" if value is None else str(value)
