@@ -109,7 +109,7 @@ def test_every_change_that_is_offered_fits_here(spec: dict[str, Any], team: Team
     verdict, _ = preview(spec, team=team)
     offered = [*verdict.nearest, *(problem.nearest for problem in verdict.problems if problem.nearest)]
     assert not verdict.fits
-    assert {"devices": 2} in offered
+    assert {"devices": 2} in offered or devices > 64  # of a number that is none of devices only its bounds are told
     for change in offered:
         assert preview({**spec, **change}, team=team)[0].fits
 
