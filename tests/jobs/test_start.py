@@ -57,7 +57,8 @@ def test_a_run_whose_machine_went_down_goes_on_at_the_next_start() -> None:
     """The supervisor and the training are gone at once; the reconciler has the start sent again."""
     run = run_in(RunState.ASSIGNED, WAITING)
     assert start(run.pk, run.token)
-    wait_until(lambda: facts(run.folder, "started")[1:], what="the training")
+    begun = run.folder.stage("train") / "process.json"
+    wait_until(lambda: begun.exists() and facts(run.folder, "started")[1:], what="the training")
     supervisor = holder(run.folder.lock)
     os.kill(supervisor, signal.SIGKILL)
     os.killpg(training_pid(run.folder), signal.SIGKILL)
