@@ -96,5 +96,6 @@ def _timing(spec: JobSpec, plan: Plan, catalog: Catalog) -> Timing | None:
     if not counted:
         return None
     iterations = math.ceil(counted * plan.batch.epochs / plan.batch.global_batch_size)
-    timed = _decided(changed(spec, {"train.train_iters": iterations, "train.epochs": None}), catalog)
+    asked = changed(spec, {"train.train_iters": iterations, "train.epochs": None})
+    timed = None if asked is None else _decided(asked, catalog)
     return None if timed is None or timed.eta is None else Timing(counted, iterations, timed.eta)

@@ -62,11 +62,13 @@ def check(
 
 
 def _without_refused_cure(problem: Problem, spec: JobSpec, also: Callable[[Asked], Iterable[Problem]]) -> Problem:
-    """The problem without its proposed change where the further rules find an error on what it sets."""
+    """The problem without its proposed change where no request can hold it, or the further rules refuse it."""
     if not problem.nearest:
         return problem
-    refused = (one.field for one in also(changed(spec, problem.nearest)) if one.severity == "error")
-    return problem.model_copy(update={"nearest": {}}) if set(refused) & problem.nearest.keys() else problem
+    other = changed(spec, problem.nearest)
+    refused = () if other is None else (one.field for one in also(other) if one.severity == "error")
+    useless = other is None or set(refused) & problem.nearest.keys()
+    return problem.model_copy(update={"nearest": {}}) if useless else problem
 
 
 def _by_rules(shape: Shape, ask: Ask) -> list[Problem]:

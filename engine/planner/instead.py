@@ -54,7 +54,10 @@ def _frameworks(ask: Ask, limit: int | None) -> Iterator[Instead]:
 
 def _tried(ask: Ask, path: str, value: Value, limit: int | None) -> Iterator[Instead]:
     """This one change, if it needs fewer devices than `limit`."""
-    other = Ask(changed(ask.spec, {path: value}), ask.catalog)
+    spec = changed(ask.spec, {path: value})
+    if spec is None:
+        return
+    other = Ask(spec, ask.catalog)
     number = least(other, device_need(other))
     if number is not None and (limit is None or number < limit):
         yield Instead(field=path, value=value, devices=number)

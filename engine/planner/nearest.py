@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
+from pydantic import ValidationError
+
 from engine.planner.ask import Ask
 from engine.planner.rules.devices import usable
 from engine.planner.rules.memory import native_estimate
@@ -52,7 +54,10 @@ def _errors(problems: Iterable[Problem]) -> list[Problem]:
 def _cured(spec: JobSpec, difference: Difference, find: Find) -> Difference | None:
     """The difference with what else it makes necessary; None if it does not lead to a request that fits."""
     for _ in range(ROUNDS):
-        errors = _errors(find(changed(spec, difference)))
+        other = changed(spec, difference)
+        if other is None:
+            return None
+        errors = _errors(find(other))
         if not errors:
             return {path: value for path, value in difference.items() if value != value_at(spec, path)}
         cures = _merged(errors)
@@ -67,8 +72,11 @@ def value_at(spec: JobSpec, path: str) -> Any:
     return reduce(getattr, path.split("."), spec)
 
 
-def changed(spec: JobSpec, difference: Difference) -> JobSpec:
-    """The spec with some fields, by dotted path, set to other values."""
+def changed(spec: JobSpec, difference: Difference) -> JobSpec | None:
+    """The spec with some fields, by dotted path, set to other values; None where no request can hold these.
+
+    A rule may propose more devices than the field takes, and a table row may name a framework that is none.
+    """
     data = spec.model_dump()
     for path, value in difference.items():
         part: dict[str, Any] = data
@@ -76,7 +84,10 @@ def changed(spec: JobSpec, difference: Difference) -> JobSpec:
         for parent in parents:
             part = part[parent]
         part[last] = value
-    return JobSpec.model_validate(data)
+    try:
+        return JobSpec.model_validate(data)
+    except ValidationError:
+        return None
 
 
 def _candidates(ask: Ask, errors: Sequence[Problem]) -> Iterator[Difference]:
@@ -132,6 +143,6 @@ def _other_framework(ask: Ask, framework: str) -> Iterator[Difference]:
 def _small_enough(ask: Ask) -> bool:
     """Would a process of our own engine fit into a usual machine? Where that is not known it is the person's choice."""
     spec = changed(ask.spec, {"framework": "native", "hardware": "cpu"})
-    found = native_estimate(Ask(spec, ask.catalog))
+    found = None if spec is None else native_estimate(Ask(spec, ask.catalog))
     needed = None if found is None else found.parameters["needed"]
     return not isinstance(needed, float) or needed <= USUAL_MACHINE_GIB
