@@ -53,7 +53,8 @@ def _started(derived: Derived, event: Event) -> None:
 
 
 def _progress(derived: Derived, event: Event) -> None:
-    derived.progress = {**event.data, "stage": event.stage}
+    if event.stage:  # without one it counts the run's stages: not how far the present one is
+        derived.progress = {**event.data, "stage": event.stage}
 
 
 def _metric(derived: Derived, event: Event) -> None:

@@ -6,6 +6,7 @@ import importlib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import psutil
 from django.conf import settings
 from django.utils import timezone
 
@@ -27,6 +28,7 @@ def report() -> Node:
         "hardware": devices.hardware(),
         "devices": devices.count(),
         "frameworks": frameworks(),
+        "memory_gib": psutil.virtual_memory().total / 2**30,
         "last_seen": timezone.now(),
     }
     node, _ = Node.objects.update_or_create(name=settings.NODE, defaults=values)

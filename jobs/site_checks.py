@@ -12,6 +12,8 @@ from django.conf import settings
 from engine.catalog import Catalog
 from engine.planner.ask import Ask
 from engine.planner.memory.constants import GIB
+from engine.planner.nearest import changed
+from engine.planner.rules.memory import native_estimate
 from engine.planner.saving import saved
 from engine.planner.shape import look
 from engine.problems import Problem, Severity, Value
@@ -23,6 +25,20 @@ ABOUT_NODES = {"node.none", "hardware.not_here", "devices.not_here", "framework.
 """Codes of findings about which nodes there are."""
 ROOM = 1.2
 """Below this many times what the checkpoints take, a disk is nearly full."""
+SURELY = 2.0
+"""An estimate of so many times the memory there is cannot be right by mistake."""
+TAKEN_BY = (
+    "model",
+    "framework",
+    "hardware",
+    "devices",
+    "train.strategy",
+    "train.lora",
+    "train.seq_length",
+    "train.micro_batch_size",
+    "train.global_batch_size",
+)
+"""Fields from which the memory of a process follows."""
 SAVED_BY = ("model", "framework", "train.strategy", "train.lora", "train.train_iters", "train.save_interval")
 """Fields from which the size and the number of the checkpoints follow."""
 
@@ -37,7 +53,11 @@ def site_problems(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> tuple[
     nodes = list(known())
     if not nodes:
         return (_problem("node.none", "hardware", "warning"), *disk)
-    return (*_about_nodes(nodes, asked.get("hardware"), asked.get("framework"), asked.get("devices")), *disk)
+    return (
+        *_about_nodes(nodes, asked.get("hardware"), asked.get("framework"), asked.get("devices")),
+        *_about_memory(nodes, data, catalog),
+        *disk,
+    )
 
 
 def _about_disk(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
@@ -59,6 +79,46 @@ def _about_disk(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator
         needed=round(needed / GIB, 1),
         free=round(free / GIB, 1),
     )
+
+
+def _about_memory(nodes: Sequence[Node], data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
+    """Do the processes on a CPU fit into the largest machine? An estimate: only far beyond it is an error."""
+    shape = look(data)
+    ask = Ask(shape.spec, catalog)
+    there = max((node.memory_gib or 0 for node in nodes if node.hardware == "cpu"), default=0)
+    if shape.spec.hardware != "cpu" or ask.spec.framework != "native" or not there:
+        return
+    if not all(shape.has(path) for path in TAKEN_BY) or (needed := _needed(ask)) is None or needed <= there:
+        return
+    beyond = needed > SURELY * there
+    yield _problem(
+        "memory.too_small" if beyond else "memory.little_room",
+        "train.micro_batch_size",
+        "error" if beyond else "warning",
+        nearest=_smaller_micro_batch(ask, there),
+        needed=round(needed, 1),
+        there=round(there, 1),
+        devices=ask.spec.devices,
+    )
+
+
+def _needed(ask: Ask) -> float | None:
+    """GiB of all processes together, by the memory model."""
+    found = native_estimate(ask, ask.spec.devices)
+    each = None if found is None else found.parameters["needed"]
+    return each * ask.spec.devices if isinstance(each, float) else None
+
+
+def _smaller_micro_batch(ask: Ask, there: float) -> dict[str, Value]:
+    """The largest half, quarter, … of the micro-batch that fits; nothing if none does."""
+    found = native_estimate(ask, ask.spec.devices)
+    micro = None if found is None else found.parameters["micro_batch_size"]
+    while isinstance(micro, int) and micro > 1:
+        micro //= 2
+        smaller = changed(ask.spec, {"train.micro_batch_size": micro})
+        if smaller is not None and (_needed(Ask(smaller, ask.catalog)) or 0) <= there:
+            return {"train.micro_batch_size": micro}
+    return {}
 
 
 def _free(folder: Path) -> int | None:

@@ -59,7 +59,7 @@ def story(run: Run) -> Story:
     names = [stage["name"] for stage in run.job.plan.get("stages", ())] or list(derived.stages)
     return Story(
         [StagePart(name, derived.stages.get(name, StageValues())) for name in names],
-        derived.progress,
+        derived.progress if derived.progress.get("stage") else {},  # older rows may hold the run's own count
         derived.metrics,
         derived.problems,
         run.recorded_offset + len(news),

@@ -9,6 +9,20 @@ TEXTS = {
         "Ask the administrator to start a worker.",
         "请管理员启动 worker。",
     ),
+    "memory.too_small": Text(
+        "By the estimate this takes about {needed} GiB (processes: {devices}); "
+        "the largest machine here has {there} GiB.",
+        "按估算约需 {needed} GiB 内存（进程数：{devices}）；本站点最大的机器只有 {there} GiB。",
+        "Use a smaller micro-batch, shorter samples, LoRA or a smaller model.",
+        "请减小微批大小、缩短序列长度、改用 LoRA 或选择更小的模型。",
+    ),
+    "memory.little_room": Text(
+        "By the estimate this takes about {needed} GiB (processes: {devices}), more than the {there} GiB "
+        "of the largest machine here; the estimate may be too high.",
+        "按估算约需 {needed} GiB 内存（进程数：{devices}），超过本站点最大机器的 {there} GiB；该估算可能偏高。",
+        "Use a smaller micro-batch, shorter samples, LoRA or a smaller model, to be safe.",
+        "为稳妥起见，请减小微批大小、缩短序列长度、改用 LoRA 或选择更小的模型。",
+    ),
     "run.folder_gone": Text(
         "The folder of the run has disappeared from the disk; its training is lost.",
         "运行目录已从磁盘上消失；其训练已丢失。",

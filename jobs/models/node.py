@@ -12,6 +12,8 @@ class Node(models.Model):
     devices = models.PositiveIntegerField(_("devices"))
     frameworks = models.JSONField(_("frameworks"), default=dict)
     """Name → version of each framework that the node can really start."""
+    memory_gib = models.FloatField(_("memory (GiB)"), null=True)
+    """Main memory of the machine: what processes on a CPU share."""
     last_seen = models.DateTimeField(_("last seen"))
 
     class Meta:

@@ -114,6 +114,30 @@ def test_every_change_that_is_offered_fits_here(spec: dict[str, Any], team: Team
         assert preview({**spec, **change}, team=team)[0].fits
 
 
+def test_what_no_machine_here_can_hold_is_refused_with_the_micro_batch_that_fits(
+    spec: dict[str, Any], team: Team
+) -> None:
+    node(devices=2, memory_gib=23.0)
+    spec["train"] |= {"strategy": "full", "seq_length": 8192, "micro_batch_size": 8, "global_batch_size": 8}
+    verdict, _ = preview(spec, team=team)
+    [problem] = [problem for problem in verdict.problems if problem.code == "memory.too_small"]
+    assert problem.severity == "error"
+    assert problem.parameters["needed"] > 46
+    micro = problem.nearest["train.micro_batch_size"]
+    spec["train"]["micro_batch_size"] = micro
+    codes = {problem.code for problem in preview(spec, team=team)[0].problems}
+    assert not codes & {"memory.too_small", "memory.little_room"}
+
+
+@pytest.mark.parametrize("memory_gib", [None, 256.0])
+def test_memory_that_is_enough_or_unknown_is_no_finding(
+    spec: dict[str, Any], team: Team, memory_gib: float | None
+) -> None:
+    node(devices=2, memory_gib=memory_gib)
+    spec["train"] |= {"strategy": "full", "seq_length": 8192, "micro_batch_size": 8, "global_batch_size": 8}
+    assert not [one for one in preview(spec, team=team)[0].problems if one.code.startswith("memory.")]
+
+
 def test_hardware_that_no_node_has_is_refused(spec: dict[str, Any], team: Team, alice: User) -> None:
     node(hardware="cuda")
     assert ("hardware.not_here", "hardware") in refusal(spec, team, alice)
