@@ -69,7 +69,7 @@ def test_the_list_shows_the_last_run(as_user: AsUser, alice: User, make_job: Cal
         finished_at=started + timedelta(hours=1, minutes=2, seconds=3),
     )
     shown = as_user(alice).get("/jobs/").content.decode()
-    for words in ("Succeeded", "attempt 2", "25%", "1.2346", "1:02:03"):
+    for words in ("Succeeded", "attempt 2", "100%", "1.2346", "1:02:03"):
         assert words in shown
     assert "state-danger" not in shown
 

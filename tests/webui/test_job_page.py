@@ -230,3 +230,54 @@ def test_a_warning_of_a_run_does_not_look_like_a_failure(
     assert "2 of 5 rows were shortened to 64 tokens." in text_of(page)
     assert f'<h2 id="problems-title">{title}</h2>' in page
     assert ("only-remarks" in page) == (severity != "error")
+
+
+COUNT = {"done": 2, "total": 3, "unit": "stages", "seconds_left": None}
+
+
+def progress_words(page: str) -> str:
+    found = re.search(r"data-progress-words>(.*?)</span>", page)
+    assert found is not None
+    return found[1]
+
+
+def test_the_count_of_stages_does_not_move_the_bar(as_user: AsUser, alice: User, job: Job, run: Run) -> None:
+    writer = whole_story(run)
+    writer.tell("progress", **COUNT)
+    advance(run, RunState.ASSIGNED, RunState.RUNNING)
+    page = get(as_user(alice), f"/jobs/{job.pk}/header/")
+    assert progress_words(page) == "train · 7 / 20 iterations · 35%"
+    assert 'value="35"' in page
+
+
+def test_an_older_row_with_the_count_of_stages_shows_no_odd_line(
+    as_user: AsUser, alice: User, job: Job, run: Run
+) -> None:
+    advance(run, RunState.ASSIGNED, RunState.RUNNING)
+    Run.objects.filter(pk=run.pk).update(progress={**COUNT, "stage": ""})
+    client = as_user(alice)
+    assert progress_words(get(client, f"/jobs/{job.pk}/header/")) == ""
+    assert "66%" not in get(client, "/jobs/")
+
+
+def test_a_run_that_succeeded_has_a_full_bar_and_nothing_beside_it(
+    as_user: AsUser, alice: User, job: Job, run: Run
+) -> None:
+    whole_story(run).tell("progress", **{**COUNT, "done": 3})
+    advance(run, RunState.ASSIGNED, RunState.RUNNING, RunState.SUCCEEDED)
+    page = get(as_user(alice), f"/jobs/{job.pk}/header/")
+    assert progress_words(page) == ""
+    assert 'value="100"' in page
+
+
+@pytest.mark.parametrize("state", [None, RunState.STOPPED, RunState.FAILED])
+def test_answers_that_never_come_are_not_promised(
+    as_user: AsUser, alice: User, job: Job, run: Run, state: RunState | None
+) -> None:
+    answers = [{"prompt": "Who are you?", "before": "A hand.", "after": None}]
+    write_atomic(Writer(run).folder.samples, json.dumps(answers))
+    advance(run, RunState.ASSIGNED, RunState.RUNNING, *([] if state is None else [state]))
+    page = get(as_user(alice), f"/jobs/{job.pk}/header/")
+    assert ("The training did not end." in page) == (state is not None)
+    assert ("Comes when the training has ended." in page) == (state is None)
+    assert ("Run again from the start" in page) == (state is not None)

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from engine.events import LM_LOSS
 from jobs.models import Run
+from jobs.states import RunState
 from webui.views.site import engine_state
 
 register = template.Library()
@@ -32,8 +33,10 @@ def engine_banner() -> dict[str, Any]:
 
 @register.filter
 def progress_share(run: Run | None) -> int | None:
-    """Percent of the present stage that is done; None when its length is not known."""
-    if run is None or not run.progress.get("total"):
+    """Percent of the present stage that is done, 100 of a run that succeeded; None when its length is not known."""
+    if run is not None and run.state == RunState.SUCCEEDED:
+        return 100
+    if run is None or not run.progress.get("total") or run.progress.get("unit") == "stages":  # as older rows have it
         return None
     return min(100, int(100 * (run.progress.get("done") or 0) / run.progress["total"]))
 

@@ -74,7 +74,7 @@ function takeEvent({ seq, rank, kind, stage, data }) {
     live.metric(data);
     for (const chart of charts) if (chart.key in data) chart.push(seq, data.iteration, data[chart.key]);
   } else if (kind === "progress") {
-    live.progress(stage, data);
+    if (stage) live.progress(stage, data); // without a stage it counts the stages of the run
   } else {
     if (kind === "started" && stage && !chosen) openLog(`logs/${stage}.0.log`);
     hurry();
