@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from engine.runner import locks
+from jobs.states import RunState
+from tests.jobs.rows import run_in
 from tests.servers import wait_until
 from webui.demo import bootstrap, installing
 from webui.demo.background import Background
+from webui.demo.stopping import say_what_still_runs
 
 
 @pytest.fixture
@@ -52,3 +57,23 @@ def test_the_banner_says_what_pip_is_at_while_it_works(
     assert background.current is not None
     assert not background.current.alive
     assert not banner.exists()
+
+
+@pytest.mark.django_db(transaction=True)  # it closes its connections
+@pytest.mark.parametrize(("lang", "words"), [("C", "is still running: "), ("zh_CN.UTF-8", "仍在进行：")])
+def test_a_start_names_every_run_that_still_goes_on_and_no_other(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lang: str, words: str
+) -> None:
+    monkeypatch.setenv("LC_ALL", lang)
+    lives, dead = (run_in(RunState.RUNNING) for _ in range(2))
+    for run in (lives, dead):
+        run.folder.create()
+    held = locks.take(lives.folder.lock)
+    assert held is not None
+    try:
+        say_what_still_runs("http://127.0.0.1:8000")
+    finally:
+        os.close(held)
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.endswith(f"{words}http://127.0.0.1:8000/jobs/{lives.job_id}/")
+    assert f" {lives.pk}" in line

@@ -53,6 +53,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "refused": ("The sample job was refused: {problems}", "示例作业被拒绝：{problems}"),
     "submitted": ("A real fine-tuning has been submitted: {address}", "已提交一个真实的微调作业：{address}"),
     "adopted": ("Run {run} ({name}) is there: {state}, {address}", "运行 {run}（{name}）已存在：{state}，{address}"),
+    "still_running": ("Run {run} ({name}) is still running: {address}", "运行 {run}（{name}）仍在进行：{address}"),
     "keep_open": (
         "Ctrl-C stops the site. A training that runs then goes on by itself.",
         "按 Ctrl-C 停止网站；正在进行的训练会继续运行。",

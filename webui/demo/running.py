@@ -25,7 +25,7 @@ from webui.demo.processes import (
 )
 from webui.demo.redis_server import NoRedisServer, answers
 from webui.demo.setting_up import Login, prepare_site
-from webui.demo.stopping import say_what_goes_on
+from webui.demo.stopping import say_what_goes_on, say_what_still_runs
 from webui.demo.supervisor import Interrupted, NotReady, Supervisor
 
 
@@ -80,6 +80,7 @@ def _serve(supervisor: Supervisor, options: Options, port: int, address: str) ->
     supervisor.start(reconciler_child(), wait=False)
     supervisor.start(web_child(options.host, port))
     greet(address, logins)
+    say_what_still_runs(address)
     if options.no_job:
         supervisor.run(lambda: False)
         return 0

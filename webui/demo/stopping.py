@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from django.core.management import CommandError, call_command
@@ -19,10 +20,20 @@ STOP_WITHIN = 120.0
 
 def say_what_goes_on() -> None:
     """Name the trainings that outlive the site."""
+    _say_of_each("goes_on", lambda run: {"folder": run.folder.path})
+
+
+def say_what_still_runs(address: str) -> None:
+    """Name the trainings that an earlier start of the site has left, with their pages under `address`."""
+    _say_of_each("still_running", lambda run: {"address": f"{address}/jobs/{run.job_id}/"})
+
+
+def _say_of_each(code: str, more: Callable[[Run], dict[str, object]]) -> None:
+    """One text for every training whose runner lives."""
     try:
-        for run in Run.objects.filter(state__in=ACTIVE).select_related("job"):
+        for run in Run.objects.filter(state__in=ACTIVE).select_related("job").order_by("pk"):
             if is_alive(run.folder):
-                say("goes_on", run=run.pk, name=run.job.name, folder=run.folder.path)
+                say(code, run=run.pk, name=run.job.name, **more(run))
     except DatabaseError as error:
         complain("plain", text=str(error))
     finally:
