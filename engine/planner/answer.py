@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from engine.plan import DeviceNeed
 from engine.planner.ask import Ask
-from engine.planner.rules.devices import safer, usable
+from engine.planner.rules.devices import printed_below, safer, usable
 from engine.planner.sizing import need_of
 
 
 def device_need(ask: Ask) -> DeviceNeed:
-    cell, estimate, need = ask.cell, ask.estimate, need_of(ask)
+    cell, estimate, need, below = ask.cell, ask.estimate, need_of(ask), printed_below(ask)
+    least_printed = 0 if below is None else below.devices or 0
     return DeviceNeed(
         table=None if cell is None else cell.devices,
         unsupported=cell is not None and cell.devices is None,
         floor=need.floor,
-        recommended=safer(ask) or need.recommended,
+        recommended=safer(ask) or (need.recommended and max(need.recommended, least_printed)),
         estimate=None if cell is not None or estimate is None else estimate.devices,
         suspect=None if cell is None else cell.suspect or None,
     )
@@ -22,7 +23,9 @@ def device_need(ask: Ask) -> DeviceNeed:
 
 def least(ask: Ask, need: DeviceNeed) -> int | None:
     """The smallest number that the check accepts, as far as tables print it; None if none or not known."""
-    known = [number for number in (need.table, need.floor) if number is not None]
+    below = printed_below(ask)
+    printed = need.table if below is None else below.devices
+    known = [number for number in (printed, need.floor) if number is not None]
     if need.unsupported or not known:
         return None
     return max(known) if ask.hardware is None else usable(max(known), ask.hardware)

@@ -11,7 +11,7 @@ from engine.planner.nearest import changed
 from engine.planner.verdict import Instead
 from engine.problems import Problem, Value
 
-SHORT = {"devices.too_few", "devices.memory", "devices.memory_never"}
+SHORT = {"devices.too_few", "devices.too_few_for_shorter", "devices.memory", "devices.memory_never"}
 NOT_OFFERED = {"devices.unsupported", "framework.not_for_model"}
 
 

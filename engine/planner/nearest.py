@@ -28,6 +28,7 @@ _OTHER_WAYS = (
     "devices.memory_never",
     "layout.none",
     "devices.too_few",
+    "devices.too_few_for_shorter",
     "devices.unsupported",
     "framework.not_for_model",
     "framework.native_cpu_only",

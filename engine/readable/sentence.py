@@ -76,6 +76,9 @@ class _Speaker:
         return self.say(text, {"needed": one.devices}, what=what)
 
 
+TOO_FEW = ("devices.too_few", "devices.too_few_for_shorter", "devices.memory")
+
+
 def _refusal(verdict: Verdict, errors: Mapping[str, Problem], speaker: _Speaker) -> str:
     """Empty where no error is about the devices."""
     for code, text in sentences.REFUSALS.items():
@@ -89,7 +92,7 @@ def _refusal(verdict: Verdict, errors: Mapping[str, Problem], speaker: _Speaker)
 
 def _needed(verdict: Verdict, errors: Mapping[str, Problem]) -> int:
     """The devices that a request is short of; 0 if it is not."""
-    short = [errors[code].parameters for code in ("devices.too_few", "devices.memory") if code in errors]
+    short = [errors[code].parameters for code in TOO_FEW if code in errors]
     if not short:
         return 0
     numbers = [one.get(name) for one in short for name in ("minimum", "enough")]

@@ -42,6 +42,14 @@ TEXTS = {
         "Ask for {minimum} or more.",
         "请使用 {minimum} 个或更多。",
     ),
+    "devices.too_few_for_shorter": Text(
+        "The table has no row for length {seq_length}, but {model} with {strategy} needs at least {minimum} devices at "
+        "length {shorter} already, with {framework} on {hardware}; {devices} are asked for.",
+        "表中没有长度 {seq_length} 的行，但 {model} 以 {strategy}、长度 {shorter} 在 {hardware} 上用 {framework} "
+        "训练就至少需要 {minimum} 个设备，现在请求了 {devices} 个。",
+        "Ask for {minimum} or more.",
+        "请使用 {minimum} 个或更多。",
+    ),
     "devices.no_row": Text(
         "The minimum-device table has no row for {model}, {strategy}, length {seq_length}, {framework}, {hardware}. "
         "By the memory model (an estimate) {floor} devices are enough, and {recommended} are recommended.",

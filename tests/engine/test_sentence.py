@@ -84,9 +84,9 @@ SAID: list[tuple[dict[str, Any], str, str]] = [
     (
         request(framework="llama-factory", model="llama3.1-70b", train__seq_length=16384),
         "llama3.1-70b, full, 16384, LLaMA-Factory on Snt9B fits on no number of cards up to 1024. "
-        "8192 needs 64; MindSpeed-LLM needs 32.",
+        "8192 needs 64; MindSpeed-LLM needs 64.",
         "llama3.1-70b（全参，长度 16384，Snt9B 上的 LLaMA-Factory）在 1024 张卡以内都放不下。"
-        "长度 8192 需要 64 张卡；MindSpeed-LLM 需要 32 张卡。",
+        "长度 8192 需要 64 张卡；MindSpeed-LLM 需要 64 张卡。",
     ),
     (
         native(),

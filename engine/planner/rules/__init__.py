@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     Rule(devices.nodes, ("framework", "hardware", "devices")),
     Rule(devices.unsupported, CELL),
     Rule(devices.too_few, (*CELL, "devices")),
+    Rule(devices.too_few_for_shorter, (*CELL, "devices")),
     Rule(memory.does_not_fit, JUDGED),
     Rule(devices.no_row, (*CELL, "train.lora")),
     Rule(memory.no_table, CELL),

@@ -81,6 +81,42 @@ def too_few(ask: Ask) -> Iterator[Problem]:
     )
 
 
+def printed_below(ask: Ask) -> MinDevicesRow | None:
+    """Where no row is printed: the undoubted row of a shorter length that asks for the most devices.
+
+    None where memory refuses every number, or nothing is known of it: there the answer is another one.
+    """
+    if ask.cell is not None or not ask.framework.table or need_of(ask).floor is None:
+        return None
+    spec = ask.spec
+    rows = ask.catalog.min_devices_of(spec.model, spec.framework, spec.hardware)
+    shorter = [
+        row
+        for row in rows
+        if row.strategy == spec.train.strategy and row.seq_length < spec.train.seq_length and not row.suspect
+    ]
+    return max((row for row in shorter if row.devices), key=lambda row: row.devices or 0, default=None)
+
+
+def too_few_for_shorter(ask: Ask) -> Iterator[Problem]:
+    """A longer sample needs no fewer devices than a shorter one for which the vendor prints a number."""
+    below, row = printed_below(ask), ask.hardware
+    if below is None or below.devices is None or ask.spec.devices >= below.devices:
+        return
+    yield Problem(
+        code="devices.too_few_for_shorter",
+        field="devices",
+        parameters={
+            **_named(below),
+            "shorter": below.seq_length,
+            "seq_length": ask.spec.train.seq_length,
+            "devices": ask.spec.devices,
+            "minimum": below.devices,
+        },
+        nearest={"devices": usable(below.devices, row) if row is not None else below.devices},
+    )
+
+
 def no_row(ask: Ask) -> Iterator[Problem]:
     """Not a fault: the memory model answers, and where it cannot the number is the person's own."""
     spec, model = ask.spec, ask.model

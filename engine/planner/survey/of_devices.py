@@ -77,4 +77,7 @@ def is_accepted(ask: Ask) -> bool:
         return cell is not None and cell.devices is not None and ask.spec.devices >= cell.devices
     if cell is not None and (cell.devices is None or ask.spec.devices < cell.devices):
         return False
+    below = rules.printed_below(ask)
+    if below is not None and ask.spec.devices < (below.devices or 0):
+        return False
     return fits(setting, ask.spec.devices)
