@@ -85,6 +85,13 @@
     lastSuggested = suggestedName();
   }
 
+  // Adapters start from nothing and want larger steps; a rate that the person gave stays.
+  const USUAL_RATE = { full: "1e-5", lora: "1e-4" };
+  function followRate(strategy) {
+    const rate = control("train.learning_rate");
+    if (!touched.has(rate.name) && Object.values(USUAL_RATE).includes(rate.value)) rate.value = USUAL_RATE[strategy] ?? rate.value;
+  }
+
   // Another language is another page: what was entered moves there.
   const KEPT = "trainyard.job-form";
   document.querySelector(".language-switch")?.addEventListener("submit", () => {
@@ -107,7 +114,10 @@
     touched.add(event.target.name);
     followSuggestion(event.target);
     followName();
-    if (event.target.name === "train.strategy") foldLora();
+    if (event.target.name === "train.strategy") {
+      foldLora();
+      followRate(event.target.value);
+    }
   });
 
   panel.addEventListener("click", (event) => {

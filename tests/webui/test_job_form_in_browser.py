@@ -137,6 +137,10 @@ def test_lora_options_appear_with_the_strategy(page: Page) -> None:
     expect(_field(page, "train.lora.rank")).to_be_hidden()
     _field(page, "train.strategy").select_option("lora")
     expect(_field(page, "train.lora.rank")).to_be_visible()
+    expect(_field(page, "train.learning_rate")).to_have_value("1e-4")
+    _field(page, "train.learning_rate").fill("3e-4")
+    _field(page, "train.strategy").select_option("full")
+    expect(_field(page, "train.learning_rate")).to_have_value("3e-4")
 
 
 def test_a_lost_check_is_said_and_heals(page: Page) -> None:
