@@ -108,6 +108,7 @@
       else input.value = values.get(input.name) ?? input.value;
     }
     lastSuggested = suggestedName();
+    form.dispatchEvent(new Event("change", { bubbles: true })); // the first check may have gone out before this
   }
 
   form.addEventListener("input", (event) => {
