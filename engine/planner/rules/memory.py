@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from math import isqrt
 
 from engine.planner.ask import Ask, round_up
 from engine.planner.batching import native_micro
@@ -76,12 +78,13 @@ def _judged(ask: Ask) -> Setting | None:
 
 
 def _micro_that_fits(setting: Setting, ask: Ask) -> int:
-    """A divisor of the requested one: what it divided is divided by it too."""
-    divisors = (size for size in range(setting.micro_batch_size // 2, 1, -1) if setting.micro_batch_size % size == 0)
-    for size in divisors:
-        if fits(setting.with_micro_batch(size), ask.spec.devices, wish_of(ask)):
-            return size
-    return 1
+    """A divisor of the requested one: what it divided is divided by it too. 1 fits, and memory never falls with it."""
+    whole = setting.micro_batch_size
+    small = [size for size in range(1, isqrt(whole) + 1) if whole % size == 0]
+    sizes = sorted({*small, *(whole // size for size in small)} - {1, whole})
+    wish, devices = wish_of(ask), ask.spec.devices
+    fitting = bisect_left(sizes, True, key=lambda size: not fits(setting.with_micro_batch(size), devices, wish))
+    return sizes[fitting - 1] if fitting else 1
 
 
 def _too_few(ask: Ask, alone: Setting, found: Estimate) -> Problem:
