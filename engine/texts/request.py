@@ -99,6 +99,13 @@ TEXTS = {
         "Set the sequence length to {limit} or less.",
         "请把序列长度设为 {limit} 或更小。",
     ),
+    "seq_length.beyond_trained": Text(
+        "A length of {seq_length} is more than the {limit} positions that {model} was trained with. The vendor's "
+        "tables have this length for it all the same.",
+        "长度 {seq_length} 超过了 {model} 训练时的 {limit} 个位置。不过，厂商的表格中仍列有该模型的此长度。",
+        "Keep it if the model is to learn longer texts; else set the sequence length to {limit} or less.",
+        "若要让模型学习更长的文本，可保留该值；否则请把序列长度设为 {limit} 或更小。",
+    ),
     "seq_length.short": Text(
         "With a length of {seq_length} most rows are cut before their answer begins; such rows are left out.",
         "长度为 {seq_length} 时，多数行在回答开始之前就被截断；这样的行会被舍弃。",

@@ -88,6 +88,39 @@ def test_every_recommended_layout_is_legal_and_fits(row: Any) -> None:
     assert any(one.fits for one in found)
 
 
+@pytest.mark.parametrize("row", CATALOG.parallel_configs.values(), ids=lambda row: f"{row.model}-{row.seq_length}")
+def test_every_recommended_layout_passes_the_check(row: Any) -> None:
+    """Some are longer than the model was trained with: of that the check only warns."""
+    data = request(
+        framework="mindspeed-llm",
+        model=row.model,
+        devices=row.nodes * row.cards_per_node,
+        train__strategy="full",
+        train__seq_length=row.seq_length,
+        train__global_batch_size=None,
+        train__layout__tensor_parallel_size=row.tensor_parallel_size,
+        train__layout__pipeline_parallel_size=row.pipeline_parallel_size,
+    )
+    problems = check(data, CATALOG).problems
+    assert [problem.code for problem in problems if problem.severity == "error"] == []
+    limit = CATALOG.models[row.model].max_position_embeddings
+    warned = [problem.severity for problem in problems if problem.code == "seq_length.beyond_trained"]
+    assert warned == (["warning"] if limit is not None and row.seq_length > limit else [])
+
+
+def test_only_a_length_that_the_vendor_prints_may_be_beyond_the_trained_one() -> None:
+    wanted = {"model": "llama2-7b", "train__global_batch_size": None}
+    codes = [
+        {problem.code for problem in check(request(**wanted, **more), CATALOG).problems if problem.severity == "error"}
+        for more in (
+            {"train__seq_length": 8192},
+            {"train__seq_length": 16384},
+            {"train__seq_length": 8192, "framework": "native"},
+        )
+    ]
+    assert ["seq_length.too_long" in found for found in codes] == [False, True, True]
+
+
 def test_the_least_cutting_agrees_with_the_recommended_layouts() -> None:
     """Devices over which one copy of the model is spread. The table is of a release without distributed optimizer."""
     alone = LayoutRequest(zero_stage=0)

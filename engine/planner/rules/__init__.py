@@ -47,7 +47,7 @@ RULES: tuple[Rule, ...] = (
     Rule(data.format_of_framework, ("framework", "train.dataset.format")),
     Rule(data.format_of_stage, ("train.stage", "train.dataset.format")),
     Rule(data.ending, ("framework", "train.dataset.path", "train.dataset.format")),
-    Rule(schedule.seq_length, ("model", "train.seq_length")),
+    Rule(schedule.seq_length, ("model", "framework", "train.seq_length")),
     Rule(schedule.short, ("train.stage", "train.seq_length")),
     Rule(schedule.tokens, ("train.train_iters", "train.global_batch_size", "train.seq_length")),
     Rule(schedule.both_lengths, ("train.train_iters", "train.epochs")),

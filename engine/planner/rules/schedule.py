@@ -24,14 +24,27 @@ def short(ask: Ask) -> Iterator[Problem]:
 
 
 def seq_length(ask: Ask) -> Iterator[Problem]:
+    """An error, unless the vendor prints that the model is trained so: then what it prints stands, with a warning."""
     limit = ask.model.max_position_embeddings if ask.model is not None else None
     if limit is not None and ask.spec.train.seq_length > limit:
+        printed = _is_printed(ask)
         yield Problem(
-            code="seq_length.too_long",
+            code="seq_length.beyond_trained" if printed else "seq_length.too_long",
             field="train.seq_length",
+            severity="warning" if printed else "error",
             parameters={"seq_length": ask.spec.train.seq_length, "limit": limit, "model": ask.spec.model},
             nearest={"train.seq_length": limit},
         )
+
+
+def _is_printed(ask: Ask) -> bool:
+    """Do the vendor's tables, which do not speak of our own engine, have this model with this length?"""
+    name, length = ask.spec.model, ask.spec.train.seq_length
+    rows = ask.catalog.min_devices.values()
+    return ask.framework.table and (
+        (name, length) in ask.catalog.parallel_configs
+        or any(row.devices is not None and (row.model, row.seq_length) == (name, length) for row in rows)
+    )
 
 
 def both_lengths(ask: Ask) -> Iterator[Problem]:
