@@ -72,6 +72,12 @@ def device_count(name: str, devices: int | None, suspect: str) -> None:
         )
 
 
+def estimated(framework: str, estimate: bool) -> None:
+    """Only cells that no page prints: a printed one that is marked so would no longer be the least that is accepted."""
+    if estimate and framework != "native":
+        raise ValidationError({"estimate": _("Only numbers of our own engine (native) are estimates.")})
+
+
 def devices_of_node(cards: int | None, dies: int | None, devices: int | None, step: int | None) -> None:
     if not cards or not dies or not devices or not step:
         return  # each has its own message

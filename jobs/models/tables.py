@@ -91,6 +91,7 @@ class MinDevices(Sourced):
         """Of a model and hardware that the tables know, in whole cards and whole nodes. Raises ValidationError."""
         rules.known_model(self.model)
         rules.device_count(self.hardware, self.devices, self.suspect)
+        rules.estimated(self.framework, self.estimate)
 
     def __str__(self) -> str:
         return f"{self.model} {self.strategy} {self.seq_length} {self.framework} {self.hardware}"

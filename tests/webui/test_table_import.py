@@ -113,6 +113,12 @@ def test_damage_changes_nothing_and_each_problem_is_told_with_its_line(
     assert 'name="confirm"' not in page
 
 
+def test_a_printed_cell_is_not_imported_as_an_estimate(admin: Client, unchanged: None) -> None:
+    page = upload(admin, as_csv((*ROW, "1"), header=(*HEADER, "estimate")))
+    assert told(page) == ["Line 2, estimate: Only numbers of our own engine (native) are estimates."]
+    assert KEY in current().min_devices
+
+
 def test_a_byte_order_mark_and_windows_line_ends_are_no_damage(admin: Client) -> None:
     page = upload(admin, b"\xef\xbb\xbf" + as_csv(*TWO, ending="\r\n"))
     assert told(page) == []

@@ -123,6 +123,8 @@ def test_one_column_of_many_rows_is_changed_at_once_or_not_at_all(admin: Client)
         (Hardware(name="new", cards_per_node=8, dies_per_card=2, devices_per_node=8), "devices_per_node", "times DIE"),
         (MinDevices(model="llama3.1-8b", strategy="full", seq_length=4096, framework="mindspeed-llm",
                     hardware="snt9b", devices=12), "devices", "whole nodes"),
+        (MinDevices(model="llama3.1-8b", strategy="full", seq_length=4096, framework="mindspeed-llm",
+                    hardware="snt9b", devices=8, estimate=True), "estimate", "Only numbers of our own engine"),
         (TrainableModel(name="x", family="x", params="1B", num_attention_heads=6, num_key_value_heads=4),
          "num_key_value_heads", "divide the attention heads"),
         (TrainableModel(name="x", family="x", params="1B", hidden_size=64), "head_dim", "Needed with the other"),
