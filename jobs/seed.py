@@ -76,7 +76,8 @@ def _write(changes: Iterable[Change]) -> None:
     """With a history row for each, by which `jobs.catalog` notices; a handful of statements a table."""
     for model, group in groupby(changes, key=lambda change: type(change.row)):
         found = list(group)
-        bulk_create_with_history([change.row for change in found if change.action == "add"], model)
+        added = [change.row for change in found if change.action == "add"]
+        bulk_create_with_history(added, model, default_change_reason=BY_US)
         altered = [change.row for change in found if change.action == "change"]
         if altered:
             columns = [field.name for field in model._meta.fields if not field.primary_key]
@@ -115,9 +116,8 @@ def _change(row: Sourced, columns: Columns, overwrite: bool) -> Change | None:
 
 
 def _deleted(table: Table) -> set[tuple[Any, ...]]:
-    """Keys of the rows that a person has deleted."""
-    gone = table.history._default_manager.filter(history_type="-", history_user__isnull=False)
-    gone = gone.exclude(history_change_reason=BY_US)
+    """Keys of the rows that a person has deleted, even one whose account is gone since."""
+    gone = table.history._default_manager.filter(history_type="-").exclude(history_change_reason=BY_US)
     return set(gone.values_list(*table.key))
 
 

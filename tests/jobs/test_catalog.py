@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from engine.catalog import TABLES, load
 from jobs.catalog import current
 from jobs.models import Hardware, MinDevices, TrainableModel
-from jobs.seed import load_tables
+from jobs.seed import BY_US, load_tables
 from jobs.table_values import TABLES as ROWS
 
 pytestmark = pytest.mark.django_db
@@ -136,6 +136,23 @@ def test_a_row_that_a_person_deleted_stays_away_unless_overwriting_is_asked_for(
     assert "cuda" not in current().hardware
     loaded("--overwrite")
     assert "cuda" in current().hardware
+
+
+def test_a_deleted_row_stays_away_when_the_account_that_deleted_it_is_removed(django_user_model: Any) -> None:
+    load_tables(load())
+    chief = django_user_model.objects.create(username="chief")
+    row = Hardware.objects.get(name="cuda")
+    row._history_user = chief  # type: ignore[attr-defined]
+    row.delete()
+    chief.delete()
+    assert "keep hardware cuda (deleted here; kept)" in loaded()
+    assert "cuda" not in current().hardware
+
+
+def test_what_loading_adds_says_so_in_its_history() -> None:
+    load_tables(load())
+    reasons = {entry.history_change_reason for table in ROWS for entry in table.history._default_manager.all()}
+    assert reasons == {BY_US}
 
 
 def test_our_own_engine_gets_estimates_that_are_no_printed_numbers() -> None:
