@@ -6,7 +6,12 @@ each row keeps its history, from which an older state can be brought back.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
 from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -22,6 +27,7 @@ from jobs.models import (
     Team,
     Weights,
 )
+from jobs.table_values import TABLES, Table
 from webui.tables import admin as tables
 
 admin.site.site_header = _("Trainyard: administration")
@@ -30,6 +36,28 @@ admin.site.index_title = _("Resource tables, teams and records")
 
 
 tables.register(admin.site)
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class AccountAdmin(UserAdmin):  # type: ignore[type-arg]
+    """An account that the history of a table names is not deleted: the history would no longer say who it was."""
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, Any, list[Any]]:
+        """Both ways to delete, of one account and of those selected, refuse while the last list is not empty."""
+        found, counts, permissions, protected = super().get_deleted_objects(objs, request)
+        words = _("“%(name)s” is named in the history of the resource tables. Deactivate the account instead.")
+        named = {user for table in TABLES for user in _changed_by(table, objs)}
+        refused = [words % {"name": user.get_username()} for user in objs if user.pk in named]
+        return found, counts, permissions, [*protected, *refused]
+
+
+def _changed_by(table: Table, users: Iterable[User]) -> Iterable[int]:
+    """Keys of those users that the history of the table names."""
+    entries = table.history._default_manager.filter(history_user__in=[user.pk for user in users])
+    return entries.values_list("history_user", flat=True).distinct()
 
 
 class MembershipInline(admin.TabularInline):  # type: ignore[type-arg]

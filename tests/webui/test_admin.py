@@ -144,3 +144,20 @@ def test_its_pages_obey_the_policy(admin: Client, page: str) -> None:
         response.content.decode(),
     )
     assert not found
+
+
+def test_an_account_that_a_table_names_is_not_deleted_but_another_is(admin: Client) -> None:
+    named, other = User.objects.create_user("smith"), User.objects.create_user("jones")
+    row = _cell()
+    row._history_user = named  # type: ignore[attr-defined]
+    row.save_edited()
+    page = admin.post(f"/admin/auth/user/{named.pk}/delete/", {"post": "yes"}).content.decode()
+    assert "“smith” is named in the history of the resource tables. Deactivate the account instead." in page
+    chosen = {"action": "delete_selected", "post": "yes", "_selected_action": [named.pk, other.pk]}
+    page = admin.post("/admin/auth/user/", chosen).content.decode()
+    assert "“smith” is named" in page
+    assert "“jones” is named" not in page
+    assert User.objects.filter(pk__in=[named.pk, other.pk]).count() == 2
+    assert admin.post(f"/admin/auth/user/{other.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not User.objects.filter(pk=other.pk).exists()
+    assert row.history.first().history_user == named
