@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,12 @@ def engine(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, input=stdin, cwd=ROOT, check=False, timeout=60)
 
 
+def _processor_seconds() -> float:
+    """Of the commands that have ended: unlike the clock's, they do not grow with other work beside them."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def write(spec: Path, data: Any) -> Path:
     spec.write_text(data if isinstance(data, str) else json.dumps(data))
     return spec
@@ -46,12 +52,9 @@ def test_five_mistakes_are_five_problems_in_less_than_a_second_without_torch(spe
         train__layout__pipeline_parallel_size=2,
     )
     write(spec, mistakes)
-    times = []
-    for _ in range(3):  # the best of three: other tests may be busy beside this one
-        start = time.monotonic()
-        result = engine("check", spec, "--no-files", "--json")
-        times.append(time.monotonic() - start)
-    assert min(times) < 1
+    start = _processor_seconds()
+    result = engine("check", spec, "--no-files", "--json")
+    assert _processor_seconds() - start < 1
     answer = json.loads(result.stdout)
     errors = [problem for problem in answer["problems"] if problem["severity"] == "error"]
     assert result.returncode == 2
