@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, nodes
-from jinja2.ext import loopcontrols
+from jinja2 import nodes
 
 from engine.preprocess import spans
 from engine.preprocess.manner import Manner
@@ -66,7 +65,7 @@ class Skeletons:
     def __init__(self, template: ChatTemplate, manner: Manner) -> None:
         self._template, self._manner = template, manner
         self._known: dict[tuple[str, ...], Skeleton | None] = {}
-        self._usable = bool(manner.closing) and _follows(template.source_text)
+        self._usable = bool(manner.closing) and _follows(template)
 
     def render(self, turns: Sequence[Turn]) -> tuple[str, list[Span]] | None:
         """Text and answers; None where Jinja has to do it."""
@@ -103,9 +102,9 @@ class Skeletons:
         return skeleton if skeleton.render(texts) == (real, found) else None
 
 
-def _follows(source: str) -> bool:
+def _follows(template: ChatTemplate) -> bool:
     """Can all that the template does with texts be followed?"""
-    tree = Environment(extensions=[loopcontrols]).parse(source)
+    tree = template.compiled.environment.parse(template.source_text)
     if next(tree.find_all(_JOINS), None) is not None:
         return False
     names = {one.name for one in tree.find_all(nodes.Filter)} | {one.attr for one in tree.find_all(nodes.Getattr)}
