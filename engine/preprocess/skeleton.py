@@ -28,6 +28,10 @@ _JOINS = (nodes.Concat, nodes.Mod, nodes.Macro, nodes.CallBlock, nodes.FilterBlo
 """What makes a plain text of several, so that nobody sees what is done with it afterwards."""
 
 
+class _NoPlace(Exception):
+    """An answer begins or ends inside a gap."""
+
+
 @dataclass(frozen=True)
 class Skeleton:
     parts: tuple[str | Slot, ...]
@@ -81,13 +85,12 @@ class Skeletons:
 
     def _made(self, shape: tuple[str, ...]) -> Skeleton | None:
         notes = Notes()
+        turns = [{"role": role, "content": notes.text(number)} for number, role in enumerate(shape)]
         try:
-            turns = [{"role": role, "content": notes.text(number)} for number, role in enumerate(shape)]
-            text = str.__str__(self._template.render(turns))
-        except (Seen, Refused):
+            parts = _parts(self._template.render(turns), notes)
+            return None if parts is None else self._checked(shape, parts, notes)
+        except (Seen, Refused, _NoPlace):
             return None
-        parts = _parts(text, notes)
-        return None if parts is None else self._checked(shape, parts, notes)
 
     def _checked(self, shape: tuple[str, ...], parts: tuple[str | Slot, ...], notes: Notes) -> Skeleton | None:
         """With the answers' places, found in one conversation that is really rendered; it has to come out the same."""
@@ -131,4 +134,4 @@ def _place(parts: tuple[str | Slot, ...], texts: Sequence[str], character: int) 
         if isinstance(part, str) and at <= character <= at + length:
             return number, character - at
         at += length
-    raise ValueError(character)
+    raise _NoPlace
