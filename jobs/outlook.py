@@ -92,7 +92,7 @@ def _timing(spec: JobSpec, plan: Plan, catalog: Catalog) -> Timing | None:
     """With the rows that the check has counted; every sample at full length, as the time's reason says."""
     if plan.eta is not None or plan.batch.epochs is None:
         return None
-    counted = rows(spec.train.dataset.path, spec.train.dataset.format, settings.ROOTS)
+    counted = rows(spec.train.dataset.path, spec.train.dataset, settings.ROOTS)
     if not counted:
         return None
     iterations = math.ceil(counted * plan.batch.epochs / plan.batch.global_batch_size)

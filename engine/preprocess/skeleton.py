@@ -27,6 +27,14 @@ _PLAIN = frozenset({"role", "content"})
 _JOINS = (nodes.Concat, nodes.Mod, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.AssignBlock)
 """What makes a plain text of several, so that nobody sees what is done with it afterwards."""
 
+_FILTERS = frozenset(
+    {
+        "trim", "tojson", "default", "d", "list", "length", "count", "first", "last", "select", "reject", "selectattr",
+        "rejectattr", "map", "items", "dictsort", "string", "upper", "lower", "title", "capitalize", "replace",
+    }
+)  # fmt: skip
+"""Filters that ask the text itself, so that it notices, or leave it alone."""
+
 
 class _NoPlace(Exception):
     """An answer begins or ends inside a gap."""
@@ -110,8 +118,9 @@ def _follows(template: ChatTemplate) -> bool:
     tree = template.compiled.environment.parse(template.source_text)
     if next(tree.find_all(_JOINS), None) is not None:
         return False
-    names = {one.name for one in tree.find_all(nodes.Filter)} | {one.attr for one in tree.find_all(nodes.Getattr)}
-    return not names & {"join", "format"}
+    filters = {one.name for one in tree.find_all(nodes.Filter)}
+    methods = {one.attr for one in tree.find_all(nodes.Getattr)}
+    return filters <= _FILTERS and not methods & {"join", "format", "format_map"}
 
 
 def _parts(text: str, notes: Notes) -> tuple[str | Slot, ...] | None:
