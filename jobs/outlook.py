@@ -19,7 +19,7 @@ from engine.planner import Unplannable, Verdict, decide
 from engine.planner.files.dataset import rows
 from engine.planner.nearest import changed
 from engine.planner.shape import look
-from engine.spec import JobSpec
+from engine.spec import ColumnNames, JobSpec, TagNames
 from jobs.catalog import current
 from jobs.models import Team
 from jobs.own_runs import with_own_runs
@@ -27,7 +27,12 @@ from jobs.site_checks import ABOUT_NODES
 from jobs.submit import preview, with_absolute_paths
 
 UNLAUNCHABLE = "framework.not_launchable"
-_NAMES = {"name", "model_path", "train.dataset.path", "train.dataset.format"}
+_NAMES = {
+    "name", "model_path", "train.dataset.path", "train.dataset.format", "train.dataset.template",
+    "train.dataset.train_on", "train.packing",
+    *(f"train.dataset.columns.{name}" for name in ColumnNames.model_fields),
+    *(f"train.dataset.tags.{name}" for name in TagNames.model_fields),
+}  # fmt: skip
 """Fields on which no decision depends."""
 
 

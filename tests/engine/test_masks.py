@@ -150,15 +150,32 @@ def made_up(dice: random.Random, words: Sequence[str] = WORDS[:6] + WORDS[7:12])
 
 
 LOOKS = (
-    "m.content | upper", "m.content[:3]", "m.content ~ '!' | trim", "m.content | replace('a', 'b')",
-    "'%s!' % m.content", "'{}!'.format(m.content)", "(m.role + m.content) | trim", "m.content.strip() + '!'",
-    "m.content | trim | length", "'yes' if 'a' in m.content else m.content", "m.content.split('a')[-1]",
-    "m.content if m.content else 'nothing'", "m.content | tojson", "m.content | e", "m.content | safe | trim",
-    "[m.role, m.content] | join(': ') | trim", "'one' if m.content == 'word' else m.content.lstrip()",
-    "m.content | default('x', true)", "{'word': 'found'}[m.content] or m.content", "m.content if m.content is sequence",
-    "'x' if m.content.endswith('1234') else m.content.rstrip()", "(' ' + m.content).strip()", "m.content | string",
-    "m.content.strip('a').strip()", "m.content if m.content in ['word', 'Ä'] else ('no ' + m.content)",
-)  # fmt: skip
+    "m.content if (m.content | upper) == 'WORD' else (m.content + '?')",
+    "m.content if m.content[:3] == 'wor' else (m.content + '?')",
+    "m.content ~ '!' | trim",
+    "m.content | replace('a', 'b')",
+    "'%s!' % m.content",
+    "'{}!'.format(m.content)",
+    "(m.role + m.content) | trim",
+    "m.content.strip() + '!'",
+    "m.content if m.content | trim | length > 7 else (m.content + '?')",
+    "'yes' if 'a' in m.content else m.content",
+    "m.content.split('a')[-1]",
+    "m.content if m.content else 'nothing'",
+    "m.content | tojson",
+    "m.content | e",
+    "m.content | safe | trim",
+    "[m.role, m.content] | join(': ') | trim",
+    "'one' if m.content == 'word' else m.content.lstrip()",
+    "m.content | default('x', true)",
+    "m.content if {'word': true}[m.content] else (m.content + '?')",
+    "m.content if m.content is sequence",
+    "'x' if m.content.endswith('1234') else m.content.rstrip()",
+    "(' ' + m.content).strip()",
+    "m.content | string",
+    "m.content.strip('a').strip()",
+    "m.content if m.content in ['word', 'Ä'] else ('no ' + m.content)",
+)
 """What a template may do with a text, where it has to be noticed that it is looked at or changed."""
 
 
@@ -170,11 +187,7 @@ def test_a_template_that_looks_into_texts_is_rendered_as_jinja_does(
         "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{{ EXPRESSION }}{{ '<|im_end|>\n' }}{% endfor %}"
         "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
     ).replace("EXPRESSION", expression)
-    try:
-        quick, slow = chat.Chat(tokenizer), chat.Chat(tokenizer)
-    except Failure:  # it leaves out questions
-        assert expression in ("m.content[:3]", "{'word': 'found'}[m.content] or m.content")
-        return
+    quick, slow = chat.Chat(tokenizer), chat.Chat(tokenizer)
     slow._skeletons._usable = False
     dice = random.Random(11)
     for _ in range(60):
