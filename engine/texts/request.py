@@ -151,6 +151,18 @@ TEXTS = {
         "Leave it empty; a new run starts from the weights of the model folder.",
         "请留空；新的运行从模型目录的权重开始。",
     ),
+    "lora.alpha_not_whole": Text(
+        "LLaMA-Factory takes only whole numbers for alpha, not {alpha}.",
+        "LLaMA-Factory 的 alpha 只能是整数，不能是 {alpha}。",
+        "Use a whole number.",
+        "请使用整数。",
+    ),
+    "sample_prompts.unused": Text(
+        "{framework} does not answer the sample prompts: they change nothing.",
+        "{framework} 不会回答示例提示词，它们不起作用。",
+        "Ask the trained model yourself, or train with the native framework.",
+        "请自行向训练好的模型提问，或使用 native 框架训练。",
+    ),
     "lora.unused": Text(
         "The LoRA options are not used with the strategy {strategy}.",
         "策略为 {strategy} 时不使用 LoRA 选项。",

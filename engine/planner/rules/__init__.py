@@ -55,6 +55,8 @@ RULES: tuple[Rule, ...] = (
     Rule(schedule.resume, ("framework", "train.strategy", "train.resume")),
     Rule(checkpoint.of_several_nodes, (*CELL, "devices", "train.save_interval")),
     Rule(schedule.unused_lora, ("train.strategy", "train.lora")),
+    Rule(schedule.whole_alpha, ("framework", "train.strategy", "train.lora")),
+    Rule(schedule.prompts, ("framework", "train.sample_prompts")),
     Rule(layout.not_in_framework, ("framework", "train.layout")),
     Rule(layout.product, ("framework", "devices", *LAYOUT)),
     Rule(layout.not_of_framework, ("framework", "train.layout")),
