@@ -44,7 +44,13 @@ def description(name: str) -> Description:
 
 
 def stages(
-    spec: JobSpec, layout: Layout, batch: Batch, architecture: Architecture | None, *, nodes: int = 1, template: str = ""
+    spec: JobSpec,
+    layout: Layout,
+    batch: Batch,
+    architecture: Architecture | None,
+    *,
+    nodes: int = 1,
+    template: str = "",
 ) -> tuple[Stage, ...]:
     """The stages of a job, by its framework's `stages.py`; none for a framework that this release cannot start.
 

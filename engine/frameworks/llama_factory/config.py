@@ -25,9 +25,7 @@ WARMUP_SHARE, LONGEST_WARMUP = 10, 500
 """A tenth of the iterations, and the most there are where their number is known."""
 
 
-def train_files(
-    spec: JobSpec, layout: Layout, batch: Batch, *, template: str, remote_code: bool
-) -> dict[str, str]:
+def train_files(spec: JobSpec, layout: Layout, batch: Batch, *, template: str, remote_code: bool) -> dict[str, str]:
     """Path in the run's folder → text."""
     values = train_values(spec, layout, batch, template=template, remote_code=remote_code)
     files = {"config/train.yaml": _yaml(values)}
@@ -36,9 +34,7 @@ def train_files(
     return files
 
 
-def train_values(
-    spec: JobSpec, layout: Layout, batch: Batch, *, template: str, remote_code: bool
-) -> dict[str, Any]:
+def train_values(spec: JobSpec, layout: Layout, batch: Batch, *, template: str, remote_code: bool) -> dict[str, Any]:
     """Keys of LLaMA-Factory for the training, in the order of its own examples."""
     return {
         **_model(spec, spec.model_path, template=template, remote_code=remote_code),

@@ -18,7 +18,13 @@ ADAPTER = ("output/adapter/adapter_config.json", "output/adapter/adapter_model.s
 
 
 def stages(
-    spec: JobSpec, layout: Layout, _batch: Batch, _architecture: Architecture | None, *, nodes: int = 1, template: str = ""
+    spec: JobSpec,
+    layout: Layout,
+    _batch: Batch,
+    _architecture: Architecture | None,
+    *,
+    nodes: int = 1,
+    template: str = "",
 ) -> tuple[Stage, ...]:
     """Every stage in order. Outputs are relative to the run folder. The batch reaches the processes in their file."""
     del template  # the tokenizer's own is taken
