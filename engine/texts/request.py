@@ -51,6 +51,12 @@ TEXTS = {
         "Use the answer for planning, or train with the native framework.",
         "可将结果用于规划，或使用 native 框架训练。",
     ),
+    "framework.unknown_template": Text(
+        "The chat template {template} of {model} is not among those of LLaMA-Factory {release}.",
+        "{model} 的对话模板 {template} 不在 LLaMA-Factory {release} 的模板之中。",
+        "Let the administrator correct the model's row in the table, or see whether the installed release has it.",
+        "请管理员更正模型表中该行，或确认所安装的版本是否包含它。",
+    ),
     "framework.not_installed": Text(
         "{framework} is not installed on this machine, or not where the settings say.",
         "本机未安装 {framework}，或其位置与设置不符。",

@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     Rule(model.retired, ("model", "framework")),
     Rule(framework.not_for_model, CELL),
     Rule(framework.not_launchable, ("framework",)),
+    Rule(framework.template, ("framework", "model")),
     Rule(devices.unknown_hardware, ("hardware",)),
     Rule(framework.not_on_hardware, ("framework", "hardware")),
     Rule(devices.step, ("hardware", "devices")),
