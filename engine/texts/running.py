@@ -3,13 +3,6 @@
 from engine.texts.entry import Text
 
 TEXTS = {
-    "llama_factory.rows_out_of_turn": Text(
-        "{dropped} of {read} rows were left out, such as those on the lines {lines}: LLaMA-Factory takes only "
-        "conversations in which questions and answers alternate and which end with an answer.",
-        "{read} 行中有 {dropped} 行被舍弃，例如第 {lines} 行：LLaMA-Factory 只接受问答交替并以回答结束的对话。",
-        "Correct the rows, or leave them out knowingly; data/report.json in the run's folder has the count.",
-        "请改正这些行，或有意舍弃；数量见运行目录中的 data/report.json。",
-    ),
     "llama_factory.rows_lost": Text(
         "{written} rows were prepared, but LLaMA-Factory trained on {read}.",
         "已准备 {written} 行，但 LLaMA-Factory 只用了 {read} 行进行训练。",

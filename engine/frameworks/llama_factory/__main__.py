@@ -17,6 +17,7 @@ from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
+TOLD_EVERY = 10_000
 EXAMPLES = re.compile(r"\bNum examples = ([\d,]+)")
 
 
@@ -32,23 +33,23 @@ def main(stage: StageFile, emitter: Emitter) -> None:
 
 def preprocess(stage: StageFile, emitter: Emitter) -> None:
     """Write the rows, their entry, and what became of them."""
-    train, folder, count = stage.spec.train, stage.folder, rows.Count()
+    train, folder, count = stage.spec.train, stage.folder, 0
     path = resolved(train.dataset.path, "train.dataset.path", stage.roots)
     unfinished = folder.data / "train.jsonl.part"
     with unfinished.open("w", encoding="utf-8") as file:
-        file.writelines(rows.lines(path, train.dataset.format, count))
-    dropped = count.read - count.kept
-    print(f" rows read: {count.read}, kept: {count.kept}, dropped: {dropped}", flush=True)
-    if dropped:
-        emitter.emit("problem", problem=count.problem().model_dump(mode="json"))
-    if not count.kept:
-        report = f"rows read: {count.read}, kept: 0"
+        for line in rows.lines(path, train.dataset.format):
+            file.write(line)
+            count += 1
+            if count % TOLD_EVERY == 0:
+                emitter.emit("progress", done=count, total=None, unit="rows", seconds_left=None)
+    print(f" rows written: {count}", flush=True)
+    if not count:
+        report = "rows read: 0"
         raise Failure("preprocess.no_samples", "train.dataset.path", path=train.dataset.path, report=report)
     unfinished.replace(folder.data / "train.jsonl")
     write_atomic(folder.data / "dataset_info.json", rows.info(train.stage))
-    told = {"rows_read": count.read, "rows_kept": count.kept, "rows_dropped": dropped, "first_lines": count.lines}
-    write_atomic(folder.data / "report.json", json.dumps(told, indent=2) + "\n")
-    emitter.emit("progress", done=count.read, total=count.read, unit="rows", seconds_left=0)
+    write_atomic(folder.data / "report.json", json.dumps({"rows_written": count}, indent=2) + "\n")
+    emitter.emit("progress", done=count, total=count, unit="rows", seconds_left=0)
 
 
 def tidy(folder: RunFolder, *, recovers: bool) -> None:
@@ -77,7 +78,7 @@ def check_rows(stage: StageFile) -> None:
     """Raises Failure when the training has read other rows than were written; documents become other samples."""
     folder = stage.folder
     found = EXAMPLES.findall(folder.log("train").read_text(encoding="utf-8", errors="replace"))
-    written = json.loads((folder.data / "report.json").read_text(encoding="utf-8"))["rows_kept"]
+    written = json.loads((folder.data / "report.json").read_text(encoding="utf-8"))["rows_written"]
     if stage.spec.train.stage == "sft" and found and (read := int(found[-1].replace(",", ""))) != written:
         raise Failure("llama_factory.rows_lost", "train.dataset.path", "software", written=written, read=read)
 

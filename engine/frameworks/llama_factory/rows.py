@@ -2,26 +2,24 @@
 
 Its own reading drops rows in silence: a turn out of order, a number for an answer, a column that the entry does not
 name. So the rows are read as for our own engine, where a broken one is a failure with its line, and are written in one
-form: conversations by `from` and `value`, or documents in `text`. What it would still drop is counted and told.
+form: conversations by `from` and `value`, or documents in `text`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from engine import formats
 from engine.failures import Failure
-from engine.formats import Broken, Message, Sample
+from engine.formats import Broken, Sample
+from engine.formats.records import Record, records
 from engine.frameworks.llama_factory.config import DATASET
-from engine.problems import Problem, Value
+from engine.problems import Value
 
-EXAMPLES = 5
-TAGS = {"system": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
-ASKS, ANSWERS = ("user", "tool"), ("assistant",)
+TAGS = {"user": "human", "assistant": "gpt", "tool": "observation"}
 CONVERSATIONS: dict[str, Any] = {
     "file_name": "train.jsonl",
     "formatting": "sharegpt",
@@ -40,60 +38,40 @@ CONVERSATIONS: dict[str, Any] = {
 DOCUMENTS: dict[str, Any] = {"file_name": "train.jsonl", "formatting": "alpaca", "columns": {"prompt": "text"}}
 
 
-@dataclass
-class Count:
-    read: int = 0
-    kept: int = 0
-    lines: list[int] = field(default_factory=list)
-    """Of the first rows that were left out."""
-
-    def problem(self) -> Problem:
-        """What a person should know of rows that were left out."""
-        parameters: dict[str, Value] = {
-            "read": self.read,
-            "dropped": self.read - self.kept,
-            "lines": ", ".join(map(str, self.lines)),
-        }
-        code, place = "llama_factory.rows_out_of_turn", "train.dataset.path"
-        return Problem(code=code, field=place, severity="warning", parameters=parameters)
-
-
 def info(stage: str) -> str:
     """The text of dataset_info.json for a stage of ours."""
     entry = DOCUMENTS if stage == "pretrain" else CONVERSATIONS
     return json.dumps({DATASET: entry}, indent=2) + "\n"
 
 
-def lines(path: Path, dataset_format: str, count: Count) -> Iterator[str]:
+def lines(path: Path, dataset_format: str) -> Iterator[str]:
     """Lines of train.jsonl. Raises Failure at a broken row: the data is not what was meant."""
     try:
-        for item in formats.get(dataset_format).read(path):
+        for item, record in zip(formats.get(dataset_format).read(path), _records(path, dataset_format), strict=False):
             if isinstance(item, Broken):
                 where: dict[str, Value] = {"path": str(path), "line": item.line, "why": item.reason}
                 raise Failure("preprocess.broken_row", "train.dataset.path", **(item.parameters | where))
-            count.read += 1
-            row = _row(item)
-            if row is not None:
-                count.kept += 1
-                yield json.dumps(row, ensure_ascii=False) + "\n"
-            elif len(count.lines) < EXAMPLES:
-                count.lines.append(item.line)
+            yield json.dumps(_row(item, record), ensure_ascii=False) + "\n"
     except OSError as error:
         reason = error.strerror or str(error)
         raise Failure("preprocess.unreadable", "train.dataset.path", path=str(path), reason=reason) from error
 
 
-def _row(sample: Sample) -> dict[str, Any] | None:
-    """None for a conversation that does not alternate or does not end with an answer."""
+def _records(path: Path, dataset_format: str) -> Iterator[Record | Broken | None]:
+    """The rows as they are in the file, one for each sample, where more is asked of them than a sample tells."""
+    if dataset_format == "sharegpt":
+        yield from records(path)
+    while True:
+        yield None
+
+
+def _row(sample: Sample, record: Record | Broken | None) -> dict[str, Any]:
     if sample.text is not None:
         return {"text": sample.text}
     messages = list(sample.messages)
-    system = messages.pop(0).content if messages and messages[0].role == "system" else ""
-    if not messages or len(messages) % 2 or not all(map(_in_turn, range(len(messages)), messages)):
-        return None
-    turns = [{"from": TAGS[message.role], "value": message.content} for message in messages]
+    system = messages.pop(0).content if messages[0].role == "system" else ""
+    speakers = [TAGS[message.role] for message in messages]
+    if isinstance(record, Record):  # a call of a tool is an answer to us, and a role of its own to LLaMA-Factory
+        speakers = [turn["from"] for turn in record.value["conversations"]][-len(messages) :]
+    turns = [{"from": who, "value": message.content} for who, message in zip(speakers, messages, strict=True)]
     return {"conversations": turns, "system": system, "tools": sample.tools}
-
-
-def _in_turn(place: int, message: Message) -> bool:
-    return message.role in (ANSWERS if place % 2 else ASKS)

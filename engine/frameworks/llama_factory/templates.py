@@ -3,8 +3,7 @@
 It refuses an unknown one when it has loaded the model. Those of Baichuan2 and others were taken out in this release.
 """
 
-TEMPLATES = frozenset(
-    """
+_NAMES = """
 aeva alpaca bailing bailing_v2 breeze chatglm3 chatml chatml_de cohere cpm4 dbrx deepseek deepseek3 deepseekcoder
 deepseekr1 default dots_ocr empty ernie ernie_nothink ernie_vl exaone falcon falcon_h1 fewshot gemma gemma2 gemma3
 gemma3n gemma4 gemma4n glm4 glm4_5v glm4_7 glm4_moe glm4v glm_ocr glmz1 gpt_oss granite3 granite3_vision granite4
@@ -15,5 +14,5 @@ minimax1 minimax2 ministral ministral3 mistral mistral_small mllama moonlight ol
 paligemma paligemma_chat phi phi4 phi4_mini phi_small pixtral qwen qwen2_audio qwen2_omni qwen2_vl qwen3 qwen3_5
 qwen3_5_nothink qwen3_6 qwen3_nothink qwen3_omni qwen3_omni_nothink qwen3_vl qwen3_vl_nothink sailor seed_coder
 seed_oss smollm smollm2 solar starchat telechat2 vicuna video_llava xuanyuan yi yi_vl youtu youtu_vl yuan zephyr
-""".split()
-)
+"""
+TEMPLATES = frozenset(_NAMES.split())
