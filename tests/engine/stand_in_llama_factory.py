@@ -65,7 +65,7 @@ def rows(values):
 
 def train(values):
     assert values["output_dir"] and isinstance(values["learning_rate"], float)
-    assert isinstance(values["lr_scheduler_kwargs"]["min_lr"], float)
+    assert isinstance(values["lr_scheduler_kwargs"]["min_lr_rate"], float)
     if "deepspeed" in values:
         assert json.loads(Path(values["deepspeed"]).read_text())["zero_optimization"]["stage"] in (1, 2, 3)
     output, count, total = Path(values["output_dir"]), len(rows(values)), values["max_steps"]

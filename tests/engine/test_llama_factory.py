@@ -140,7 +140,6 @@ def test_the_fields_of_a_request_reach_their_keys() -> None:
         "max_steps": 500,
         "warmup_steps": 50,
         "learning_rate": 1e-5,
-        "lr_scheduler_kwargs": {"min_lr": 1e-7},
         "seed": 7,
         "save_steps": 50,
         "lora_rank": 16,
@@ -150,15 +149,17 @@ def test_the_fields_of_a_request_reach_their_keys() -> None:
         "bf16": True,
     }
     assert {key: values[key] for key in expected} == expected
+    assert values["lr_scheduler_kwargs"] == {"min_lr_rate": pytest.approx(0.01)}
     assert "num_train_epochs" not in values
     assert settings(planned(on_cards()))["num_train_epochs"] == 1.0
 
 
 def test_a_number_is_never_read_as_text_nor_a_path_as_something_else(tmp_path: Path) -> None:
     awkward = 'no: "quoted" \\ {braces} # and 中文'
-    values = settings(planned(on_cards(train__learning_rate=1e-5, model_path=awkward)))
+    rates = {"train__learning_rate": 1e-5, "train__min_learning_rate": 1e-10}
+    values = settings(planned(on_cards(**rates, model_path=awkward)))
     assert isinstance(values["learning_rate"], float)
-    assert isinstance(values["lr_scheduler_kwargs"]["min_lr"], float)
+    assert isinstance(values["lr_scheduler_kwargs"]["min_lr_rate"], float)
     assert values["model_name_or_path"] == awkward
     assert values["save_strategy"] == "steps"
 

@@ -150,7 +150,7 @@ def _schedule(spec: JobSpec, batch: Batch) -> dict[str, Any]:
         "learning_rate": train.learning_rate,
         **_warmup(batch),
         "lr_scheduler_type": "cosine_with_min_lr",
-        "lr_scheduler_kwargs": {"min_lr": least},
+        "lr_scheduler_kwargs": {"min_lr_rate": least / train.learning_rate},  # min_lr fails with DeepSpeed's optimizer
         "seed": train.seed,
     }
 
