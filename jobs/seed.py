@@ -73,7 +73,7 @@ def _estimates(overwrite: bool) -> list[Change]:
 
 
 def _printed_lengths() -> set[int]:
-    """Of the rows as they were loaded, and of the release, lest editing a whole length would take its estimates away."""
+    """Of the rows as loaded, and of the release, lest editing all rows of a length take its estimates away."""
     loaded = MinDevices.objects.filter(estimate=False, edited=False).values_list("seq_length", flat=True)
     return {*loaded.distinct(), *(row.seq_length for row in load().min_devices.values())}
 
