@@ -42,6 +42,15 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg]
         super().add_error(field, error)
 
 
+class ListedRowForm(RowForm):
+    """A row in a list: its cells are named after column and row, for those who do not see both."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs["aria-label"] = f"{field.label}, {self.instance}"
+
+
 class FrameworksField(forms.MultipleChoiceField):
     """A list of names, as boxes to tick."""
 
@@ -69,7 +78,7 @@ class TableAdmin(ImportedAdmin, DeletedAdmin, SimpleHistoryAdmin):  # type: igno
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """`?like=` a row: its values, save for where they come from, which is the new row's own."""
         like = self.get_object(request, request.GET.get("like", ""))
-        if like is None or not self.has_view_permission(request, like):
+        if like is None or not admin.ModelAdmin.has_view_permission(self, request, like):
             return super().get_changeform_initial_data(request)
         own = {"id", "estimate", "suspect", *LAST}
         return {field.name: getattr(like, field.name) for field in self.opts.fields if field.name not in own}
@@ -80,7 +89,7 @@ class TableAdmin(ImportedAdmin, DeletedAdmin, SimpleHistoryAdmin):  # type: igno
         return [*names, *LAST]
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[forms.ModelForm[Any]]:
-        made: type[forms.ModelForm[Any]] = super().get_changelist_form(request, **{"form": RowForm, **kwargs})
+        made: type[forms.ModelForm[Any]] = super().get_changelist_form(request, **{"form": ListedRowForm, **kwargs})
         return made
 
     def save_model(self, request: HttpRequest, obj: Sourced, form: Any, change: bool) -> None:
@@ -127,7 +136,8 @@ class TableAdmin(ImportedAdmin, DeletedAdmin, SimpleHistoryAdmin):  # type: igno
 
 def _is_of_history(request: HttpRequest) -> bool:
     """Does it bring back a state of the history?"""
-    return request.resolver_match is not None and request.resolver_match.url_name.endswith("_simple_history")
+    match = request.resolver_match
+    return match is not None and (match.url_name or "").endswith("_simple_history")
 
 
 class MinDevicesAdmin(TableAdmin):

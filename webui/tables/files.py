@@ -7,10 +7,13 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy
 from import_export.formats.base_formats import CSV, XLSX
 from import_export.forms import ConfirmImportForm, ImportForm
-from import_export.resources import ModelResource, modelresource_factory
+from import_export.resources import Diff, ModelResource, modelresource_factory
 from import_export.widgets import Widget
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from tablib.core import Dataset
@@ -59,6 +62,8 @@ class TableXLSX(XLSX):
         return parent.export_data(_neutral(dataset), **kwargs)
 
 
+SHOWN_LETTERS = 300
+"""Of a cell in a preview."""
 FORMATS = (TableCSV, TableXLSX)
 
 
@@ -124,6 +129,24 @@ class CellWidget(Widget):
         return spell(value)
 
 
+class CellDiff(Diff):
+    """Old and new value of each cell. The library's compares letter by letter, slowly, and styles what it finds."""
+
+    def as_html(self) -> list[SafeString]:
+        pairs = zip(map(_shortened, self.left), map(_shortened, self.right or [""] * len(self.left)), strict=True)
+        return [self._cell("" if self.new else old, new) for old, new in pairs]
+
+    def _cell(self, old: str, new: str) -> SafeString:
+        if old == new:
+            return format_html("{}", new)
+        gone = format_html("<del>{}</del> ", old) if old else ""
+        return format_html("{}<ins>{}</ins>", gone, new) if new else format_html("{}", gone)
+
+
+def _shortened(value: Any) -> str:
+    return Truncator(spell(value)).chars(SHOWN_LETTERS)
+
+
 class TableResource(ModelResource):
     """Imports and exports a resource table. An import is checked like a form and marks what it changes."""
 
@@ -134,6 +157,10 @@ class TableResource(ModelResource):
         parent.__init__(**kwargs)
         for name, field in columns(self.table).items():
             self.fields[name].widget = CellWidget(field)
+
+    @classmethod
+    def get_diff_class(cls) -> type[Diff]:
+        return CellDiff
 
     def import_data(self, *args: Any, **kwargs: Any) -> Any:
         """The rows that are there are read at once and not one by one."""
@@ -147,7 +174,7 @@ class TableResource(ModelResource):
         """Of a whole table the rows that the file lacks come after its own, to be removed."""
         if not whole:
             return
-        rows = [dict(zip(dataset.headers, cells, strict=True)) for cells in dataset]
+        rows = [dict(zip(dataset.headers, cells, strict=True)) for cells in dataset[:]]
         named = {self._key_in(row) for row in rows}
         for key, row in self._present.items():
             if key not in named:

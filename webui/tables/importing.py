@@ -30,7 +30,7 @@ class ImportedAdmin(ImportExportModelAdmin):
     import_form_class = TableImportForm
     confirm_form_class = TableConfirmForm
     import_template_name = "admin/table_import.html"
-    tmp_storage_class = WaitingFile
+    tmp_storage_class = WaitingFile  # type: ignore[assignment]
     # The other form of import-export has script in its attributes, which the site's policy forbids.
     export_form_class = ExportForm  # type: ignore[assignment]
 

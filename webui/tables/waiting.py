@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -14,10 +15,13 @@ KEPT_SECONDS = 24 * 3600
 NAME = re.compile(r"[0-9a-f]{32}")
 
 
-class WaitingFile(BaseStorage):  # type: ignore[misc]
+class WaitingFile(BaseStorage):
     """`name` is what the confirmation hands in: not to be guessed, and no path."""
 
-    name: str | None
+    def __init__(self, name: str | None = None, **kwargs: Any) -> None:
+        parent: Any = super()
+        parent.__init__(name=name, **kwargs)
+        self.name = name
 
     def save(self, data: bytes) -> None:
         """Those that nobody has confirmed within a day go."""
