@@ -277,6 +277,18 @@ def test_gradient_accumulation_is_kept_with_a_job_of_its_framework(tables: None)
     assert "parallel_config" not in rows
 
 
+def test_the_job_page_shows_the_cells_beside_its_own(
+    admin: Client, alice: User, make_job: Callable[..., Job], as_user: Callable[[User], Client]
+) -> None:
+    job = make_job(alice)
+    assert job.verdict["rows"]["beside"] == []
+    job.verdict["rows"]["beside"] = [{"model": "llama3.1-8b", "strategy": "lora", "devices": 7777}]
+    job.save()
+    page = as_user(alice).get(f"/jobs/{job.pk}/").content.decode()
+    assert "Minimum devices: cells beside it" in page
+    assert "7777" in page
+
+
 def judged(model: str, strategy: str, seq_length: int) -> list[dict[str, object]]:
     """The cells beside its own that a job with LLaMA-Factory on Snt9B keeps."""
     from jobs.judged import judged_rows

@@ -21,7 +21,7 @@ class WaitingFile(BaseStorage):
     def __init__(self, name: str | None = None, **kwargs: Any) -> None:
         parent: Any = super()
         parent.__init__(name=name, **kwargs)
-        self.name = name
+        self.name: str | None = name
 
     def save(self, data: bytes) -> None:
         """Those that nobody has confirmed within a day go."""
