@@ -47,7 +47,7 @@ def test_five_mistakes_are_five_problems_in_less_than_a_second_without_torch(spe
     mistakes = native(
         model="smollm-135m",
         devices=3,
-        train__dataset__format="moss",
+        train__dataset__format="sharegtp",
         train__learning_rate="fast",
         train__layout__pipeline_parallel_size=2,
     )
