@@ -15,6 +15,7 @@ from engine.disk import tells_of_full_disk
 from engine.frameworks.placeholders import cannot_start
 from engine.plan import DeviceNeed, Plan
 from engine.planner import Unplannable, Verdict, check, decide, plan
+from engine.planner.estimates import with_estimates
 from engine.planner.survey import of_devices, of_model, unknown
 from engine.problem_texts import known
 from engine.problems import LANGUAGES, Problem
@@ -109,7 +110,7 @@ def _locale() -> str:
 
 def _verb(options: argparse.Namespace) -> int:
     try:
-        catalog = load(options.catalog)
+        catalog = with_estimates(load(options.catalog))
     except (OSError, ValueError) as error:
         return _say(_refusal("catalog.unreadable", error=str(error)), options)
     if options.verb == "fits":

@@ -47,7 +47,7 @@ def test_five_mistakes_are_five_problems_in_less_than_a_second_without_torch(spe
     mistakes = native(
         model="smollm-135m",
         devices=3,
-        train__dataset__format="moss",
+        train__dataset__format="sharegtp",
         train__learning_rate="fast",
         train__layout__pipeline_parallel_size=2,
     )
@@ -206,3 +206,9 @@ def test_what_fits_is_a_verb() -> None:
 )
 def test_what_fits_refuses_what_it_does_not_know(wrong: list[str]) -> None:
     assert engine("fits", *wrong).returncode == 2
+
+
+def test_a_check_tells_the_estimate_of_our_own_engine_as_the_site_does(spec: Path) -> None:
+    write(spec, request(model="llama2-7b", framework="native", hardware="snt9b", devices=8))
+    answer = json.loads(engine("check", spec, "--no-files", "--json").stdout)
+    assert (answer["devices"]["table"], answer["devices"]["estimate"]) == (None, 4)

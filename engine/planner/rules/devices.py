@@ -190,6 +190,20 @@ def safer(ask: Ask) -> int | None:
     return usable(number, row) if row is not None else number
 
 
+def quoted_beside(ask: Ask) -> list[MinDevicesRow]:
+    """Printed cells other than the request's own whose numbers or lengths these rules tell.
+
+    Of exchanged cells the others of that length; where no row is printed, the other lengths.
+    """
+    cell, spec = ask.cell, ask.spec
+    rows = ask.catalog.min_devices_of(spec.model, spec.framework, spec.hardware)
+    if cell is None:
+        return [row for row in rows if row.strategy == spec.train.strategy] if ask.framework.table else []
+    if cell.suspect != SWAPPED:
+        return []
+    return [row for row in rows if row.seq_length == cell.seq_length and row.key != cell.key]
+
+
 def _named(cell: MinDevicesRow) -> dict[str, Value]:
     return {
         "model": cell.model,
