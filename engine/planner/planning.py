@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.catalog import Catalog
-from engine.frameworks.native.stages import stages
+from engine.frameworks import stages
 from engine.plan import Layout, Memory, Plan, Reason
 from engine.planner.ask import Ask
 from engine.planner.batching import batch, native_micro
@@ -61,8 +61,15 @@ def _decided(ask: Ask) -> Plan:
     sizes = batch(ask, choice.layout, choice.micro_batch_size, reasons)
     memory = _memory(ask, choice, reasons)
     time = eta(ask, choice.layout, sizes, reasons)
-    made = stages(ask.spec, choice.layout) if ask.framework.launchable else ()
+    made = stages(ask.spec, choice.layout, sizes, ask.shape, nodes=_nodes(ask))
     return Plan(layout=choice.layout, batch=sizes, memory=memory, eta=time, reasons=tuple(reasons), stages=made)
+
+
+def _nodes(ask: Ask) -> int:
+    """Processes on a CPU are as many as one likes, on one machine."""
+    if ask.hardware is None or ask.hardware.name == "cpu":
+        return 1
+    return -(-ask.spec.devices // ask.hardware.devices_per_node)
 
 
 def _native(ask: Ask) -> Choice:

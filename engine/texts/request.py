@@ -51,6 +51,20 @@ TEXTS = {
         "Use the answer for planning, or train with the native framework.",
         "可将结果用于规划，或使用 native 框架训练。",
     ),
+    "framework.not_installed": Text(
+        "{framework} is not installed on this machine, or not where the settings say.",
+        "本机未安装 {framework}，或其位置与设置不符。",
+        "Let the administrator install it and set TRAINYARD_LLAMA_FACTORY_PYTHON, or TRAINYARD_MINDSPEED_LLM_HOME and "
+        "TRAINYARD_MINDSPEED_LLM_PYTHON; docs/operations.md says how.",
+        "请管理员安装它并设置 TRAINYARD_LLAMA_FACTORY_PYTHON，或 TRAINYARD_MINDSPEED_LLM_HOME 与 "
+        "TRAINYARD_MINDSPEED_LLM_PYTHON；方法见 docs/operations.md。",
+    ),
+    "framework.one_node": Text(
+        "The job needs {nodes} nodes at once; this release starts a run on one node only.",
+        "该作业需要同时使用 {nodes} 个节点；本版本只能在单个节点上启动运行。",
+        "Ask for no more devices than one node has, or start the planned commands yourself on each node.",
+        "请减少设备数至单个节点以内，或自行在每个节点上启动所规划的命令。",
+    ),
     "framework.native_cpu_only": Text(
         "In this release the native framework trains on {allowed} only, not on {hardware}.",
         "本版本的 native 框架只能在 {allowed} 上训练，不能在 {hardware} 上训练。",

@@ -37,7 +37,7 @@ def test_the_environment_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_framework_counts_only_when_all_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_report, "PACKAGES", {"native": ("torch", "no-such-package")})
+    monkeypatch.setattr(node_report, "NATIVE", ("torch", "no-such-package"))
     assert report().frameworks == {}
 
 
