@@ -1,6 +1,6 @@
 """MindSpeed-LLM (Megatron on Ascend): its programs are started in a checkout that the site has installed.
 
-No NPU has run these commands yet: see docs/MINDSPEED_LLM.md for what holds them.
+No NPU has run these commands yet: see docs/mindspeed-llm.md for what holds them.
 """
 
 from engine.frameworks import Description

@@ -66,7 +66,13 @@ def to_hugging_face(
         ]
     return [
         *(NEW, "--load-model-type", "mg", "--save-model-type", "hf", "--load-dir", source),
-        *("--save-dir", f"{{run_dir}}/{NEW_CONVERTED}", "--hf-cfg-dir", model_path, *split_of(shape, layout).arguments()),
+        *(
+            "--save-dir",
+            f"{{run_dir}}/{NEW_CONVERTED}",
+            "--hf-cfg-dir",
+            model_path,
+            *split_of(shape, layout).arguments(),
+        ),
         *_new_kind(spec, layout, shape, family),
         *adapters,
     ]

@@ -88,9 +88,7 @@ FAMILIES: dict[str, Family] = {
         new_type="llama2",
         tokenizer_file=_SENTENCEPIECE,
     ),
-    "mixtral": Family(
-        prompt_type="mixtral", norm_epsilon=1e-5, old_type="mixtral", tokenizer_file=_SENTENCEPIECE
-    ),
+    "mixtral": Family(prompt_type="mixtral", norm_epsilon=1e-5, old_type="mixtral", tokenizer_file=_SENTENCEPIECE),
     "deepseek": Family(prompt_type="deepseek3", norm_epsilon=1e-6, old_type=None, new_type="deepseek3"),
 }
 """By what a model's name has before its first hyphen."""

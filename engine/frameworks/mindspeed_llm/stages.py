@@ -8,7 +8,8 @@ its handlers would drop, weights of another model, a training that ended without
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Iterator
+from pathlib import Path
 
 from engine.architecture import Architecture
 from engine.frameworks.mindspeed_llm import conversion
@@ -54,7 +55,7 @@ def stages(
     if architecture is None or family is None or profile.converter(family) is None:
         return ()
     # a plan is made where the request is: relative paths mean the same to it, but not to a checkout
-    path = os.path.abspath(spec.model_path)
+    path = str(Path(spec.model_path).absolute())
     found = [
         _preprocess(spec, family, path),
         _convert(spec, layout, architecture, family, profile, path),
@@ -83,9 +84,7 @@ def _preprocess(spec: JobSpec, family: Family, path: str) -> Stage:
     return Stage(name="preprocess", commands=commands, outputs=(*outputs, REPORT))
 
 
-def _convert(
-    spec: JobSpec, layout: Layout, shape: Architecture, family: Family, profile: Profile, path: str
-) -> Stage:
+def _convert(spec: JobSpec, layout: Layout, shape: Architecture, family: Family, profile: Profile, path: str) -> Stage:
     words = conversion.to_megatron(spec, layout, shape, family, profile, path)
     saved = (f"weights/iter_0000001/{shard}/model_optim_rng.pt" for shard in shards(layout))
     return Stage(
@@ -121,16 +120,22 @@ def _train(
         name="train",
         commands=(command, _step("trained", "train")),
         inputs=(f"weights/{LATEST}", REPORT),
-        outputs=(f"checkpoints/{LATEST}",),
+        outputs=(f"checkpoints/{LATEST}", *_last_checkpoint(layout, batch)),
+        follows_log=True,
     )
 
 
-def _export(
-    spec: JobSpec, layout: Layout, shape: Architecture, family: Family, profile: Profile, path: str
-) -> Stage:
+def _export(spec: JobSpec, layout: Layout, shape: Architecture, family: Family, profile: Profile, path: str) -> Stage:
     words = conversion.to_hugging_face(spec, layout, shape, family, profile, path)
     commands = (_step("original", "export"), _upstream(words), _step("exported", "export"))
     return Stage(name="export", commands=commands, inputs=(f"checkpoints/{LATEST}",), outputs=RESULT)
+
+
+def _last_checkpoint(layout: Layout, batch: Batch) -> Iterator[str]:
+    """Every part of it, where its number is known: exit code 0 says nothing."""
+    if batch.train_iters is not None:
+        for shard in shards(layout):
+            yield f"checkpoints/iter_{batch.train_iters:07d}/{shard}/model_optim_rng.pt"
 
 
 def _launcher(layout: Layout, nodes: int) -> list[str]:

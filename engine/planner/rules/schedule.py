@@ -89,7 +89,7 @@ def resume(ask: Ask) -> Iterator[Problem]:
         return
     if ask.spec.framework == "mindspeed-llm" and train.strategy == "lora":
         yield Problem(code="resume.not_with_lora", field=place, nearest={place: None})
-    elif ask.framework.launchable:
+    elif not ask.framework.table:
         yield Problem(code="resume.not_yet", field=place, fault="software", nearest={place: None})
     if ask.framework.table:
         recovers = train.resume.auto_recovery

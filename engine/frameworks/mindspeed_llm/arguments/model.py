@@ -13,6 +13,8 @@ from engine.frameworks.mindspeed_llm.families import Family
 from engine.frameworks.mindspeed_llm.split import padded_vocabulary, split_of
 from engine.plan import Layout
 
+ROUTER_GROUPS, GROUPS_OF_A_TOKEN, ROUTED_SCALE = 8, 4, 2.5
+"""DeepSeek-V3's config.json: n_group, topk_group, routed_scaling_factor."""
 DEEPSEEK_SPEC = ("mindspeed_llm.tasks.models.spec.deepseek_spec", "layer_spec")
 
 
@@ -107,8 +109,9 @@ def _experts(experts: Experts, layout: Layout, lora: bool) -> list[str]:
         *found,
         *("--moe-ffn-hidden-size", str(experts.intermediate_size), "--n-shared-experts", str(experts.shared)),
         *("--first-k-dense-replace", str(experts.first_dense_layers), "--moe-layer-freq", "1"),
-        *("--moe-router-load-balancing-type", "none", "--moe-router-num-groups", "8", "--moe-router-group-topk", "4"),
-        *("--moe-router-topk-scaling-factor", "2.5", "--norm-topk-prob", "--moe-router-score-function", "sigmoid"),
+        *("--moe-router-load-balancing-type", "none", "--moe-router-num-groups", str(ROUTER_GROUPS)),
+        *("--moe-router-group-topk", str(GROUPS_OF_A_TOKEN), "--moe-router-topk-scaling-factor", str(ROUTED_SCALE)),
+        *("--norm-topk-prob", "--moe-router-score-function", "sigmoid"),
         *("--moe-router-enable-expert-bias", "--moe-router-dtype", "fp32"),
     ]
 

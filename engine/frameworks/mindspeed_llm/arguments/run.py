@@ -91,4 +91,4 @@ def checkpoints(spec: JobSpec) -> list[str]:
 
 
 def _number(value: float) -> str:
-    return repr(value)
+    return f"{value:.10g}"
