@@ -94,7 +94,8 @@ class Stage(Frozen):
     commands: tuple[Command, ...]
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Paths, relative to the run folder, which must exist and be non-empty for the stage to have succeeded."""
+    """Paths, relative to the run folder, which must exist and be non-empty for the stage to have succeeded.
+    One with * is there when a file fits it."""
     files: Sorted[str] = {}
     """Files that the stage's commands read, relative to the run folder → their text; placeholders as in argv."""
     follows_log: bool = False

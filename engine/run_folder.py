@@ -71,15 +71,20 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def newest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
-    """Iteration and folder of the newest whole checkpoint: `iter_<n>/` with its marker `done`."""
+    """Iteration and folder of the newest whole checkpoint."""
     found = complete_checkpoints(checkpoints)
     return found[-1] if found else None
 
 
 def complete_checkpoints(checkpoints: Path) -> list[tuple[int, Path]]:
-    """Iterations and folders of the whole checkpoints, oldest first."""
-    folders = (marker.parent for marker in checkpoints.glob("iter_*/done"))
-    return sorted((int(folder.name[5:]), folder) for folder in folders if folder.name[5:].isdecimal())
+    """Iterations and folders of the whole checkpoints, oldest first.
+
+    Ours are `iter_<n>/` with the marker `done`; the Hugging Face Trainer's are `checkpoint-<n>/`, whose
+    `trainer_state.json` is written when all else is there.
+    """
+    markers = (*checkpoints.glob("iter_*/done"), *checkpoints.glob("checkpoint-*/trainer_state.json"))
+    named = ((marker.parent.name.replace("-", "_").rpartition("_")[2], marker.parent) for marker in markers)
+    return sorted((int(number), folder) for number, folder in named if number.isdecimal())
 
 
 def read_json(path: Path) -> Any | None:

@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 
 from engine.catalog import Catalog
+from engine.frameworks import description
 from engine.plan import Eta, Plan
 from engine.planner import Unplannable, Verdict, decide
 from engine.planner.files.dataset import rows
@@ -53,7 +54,7 @@ class Outlook:
 def outlook(data: JobSpec | Mapping[str, Any], *, files: bool = True, team: Team | None = None) -> Outlook:
     """Like `preview`, writes nothing and raises nothing that a request could cause."""
     verdict, plan = preview(data, files=files, team=team)
-    verdict = _without_start(verdict)
+    verdict = _not_here(_without_start(verdict), data)
     shape = look(with_absolute_paths(data))
     if shape.wrong - _NAMES:
         return Outlook(verdict, None, None)
@@ -77,6 +78,21 @@ def _without_start(verdict: Verdict) -> Verdict:
     milder = (
         problem.model_copy(update={"severity": "warning"}) if problem.code == UNLAUNCHABLE else problem
         for problem in kept
+    )
+    return verdict.model_copy(update={"problems": tuple(milder)})
+
+
+def _not_here(verdict: Verdict, data: JobSpec | Mapping[str, Any]) -> Verdict:
+    """What the tables speak of can be planned where there is no such node: then a warning says that it cannot start.
+
+    Whoever submits it is refused.
+    """
+    shape = look(data)
+    if not shape.has("framework") or not description(shape.spec.framework).table:
+        return verdict
+    milder = (
+        problem.model_copy(update={"severity": "warning"}) if problem.code in ABOUT_NODES else problem
+        for problem in verdict.problems
     )
     return verdict.model_copy(update={"problems": tuple(milder)})
 

@@ -64,7 +64,7 @@ def _about_disk(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator
     """Do the checkpoints that a run keeps fit beside what is on the disk of the runs already?"""
     shape = look(data)
     ask = Ask(shape.spec, catalog)
-    if not all(shape.has(path) for path in SAVED_BY) or not ask.framework.launchable:
+    if not all(shape.has(path) for path in SAVED_BY) or ask.spec.framework != "native":
         return
     found, free = saved(ask), _free(settings.RUNS_DIR)
     if found is None or free is None or (needed := found.size * found.count) * ROOM <= free:

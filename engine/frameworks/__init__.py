@@ -44,16 +44,23 @@ def description(name: str) -> Description:
 
 
 def stages(
-    spec: JobSpec, layout: Layout, batch: Batch, architecture: Architecture | None, *, nodes: int = 1
+    spec: JobSpec,
+    layout: Layout,
+    batch: Batch,
+    architecture: Architecture | None,
+    *,
+    nodes: int = 1,
+    template: str = "",
 ) -> tuple[Stage, ...]:
     """The stages of a job, by its framework's `stages.py`; none for a framework that this release cannot start.
 
-    architecture: the dimensions of the model, where they are known; nodes: machines that the devices stand on.
+    architecture: the dimensions of the model, where they are known; nodes: machines that the devices stand on;
+    template: the name of the model's chat template in its row of the table.
     """
     if not description(spec.framework).launchable:
         return ()
     module = import_module(f"engine.frameworks.{FOLDERS[spec.framework]}.stages")
-    made: tuple[Stage, ...] = module.stages(spec, layout, batch, architecture, nodes=nodes)
+    made: tuple[Stage, ...] = module.stages(spec, layout, batch, architecture, nodes=nodes, template=template)
     return made
 
 

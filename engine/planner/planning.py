@@ -53,7 +53,7 @@ def _as_error(problem: Problem) -> Problem:
 
 
 def _decided(ask: Ask) -> Plan:
-    choice = _native(ask) if ask.spec.framework == "native" else choose(ask)
+    choice = _native(ask) if ask.on_cpu else choose(ask)
     if choice is None:
         parameters = {"devices": ask.spec.devices, "seq_length": ask.spec.train.seq_length}
         raise Unplannable([Problem(code="layout.none", field="devices", parameters=parameters)])
@@ -61,7 +61,8 @@ def _decided(ask: Ask) -> Plan:
     sizes = batch(ask, choice.layout, choice.micro_batch_size, reasons)
     memory = _memory(ask, choice, reasons)
     time = eta(ask, choice.layout, sizes, reasons)
-    made = stages(ask.spec, choice.layout, sizes, ask.shape, nodes=_nodes(ask))
+    template = "" if ask.model is None else ask.model.template
+    made = stages(ask.spec, choice.layout, sizes, ask.shape, nodes=_nodes(ask), template=template)
     return Plan(layout=choice.layout, batch=sizes, memory=memory, eta=time, reasons=tuple(reasons), stages=made)
 
 
@@ -88,6 +89,6 @@ def _memory(ask: Ask, choice: Choice, reasons: list[Reason]) -> Memory | None:
     if choice.estimate is None:
         reasons.append(because("memory", "reason.no_memory_estimate", model=ask.spec.model))
         return None
-    code = "reason.memory_native" if ask.spec.framework == "native" else "reason.memory_model"
+    code = "reason.memory_native" if ask.on_cpu else "reason.memory_model"
     reasons.append(because("memory", code))
     return choice.estimate.memory()

@@ -35,12 +35,6 @@ TEXTS = {
         "Choose a size that divides it.",
         "请选择能整除的大小。",
     ),
-    "mindspeed_llm.sample_prompts": Text(
-        "MindSpeed-LLM answers no prompts before and after the training.",
-        "MindSpeed-LLM 不支持在训练前后回答提示。",
-        "Leave the prompts out.",
-        "请去掉提示。",
-    ),
     "mindspeed_llm.lora_dropout": Text(
         "MindSpeed-LLM has no dropout for LoRA; {dropout} is asked for.",
         "MindSpeed-LLM 的 LoRA 没有 dropout，现在请求了 {dropout}。",

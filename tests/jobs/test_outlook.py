@@ -50,6 +50,19 @@ def test_a_framework_that_nobody_starts_is_planned_and_said_once_as_a_warning(sp
     assert preview(far(spec))[1] is None
 
 
+def test_a_framework_that_no_node_has_is_planned_with_its_commands_but_not_queued(spec: dict[str, Any]) -> None:
+    node()
+    asked = {**far(spec), "framework": "llama-factory"}
+    found = outlook(asked)
+    assert found.plan is not None
+    assert [stage.name for stage in found.plan.stages] == ["preprocess", "train", "export"]
+    about = {problem.code: problem.severity for problem in found.verdict.problems}
+    assert (about["framework.nowhere"], about["hardware.not_here"]) == ("warning", "warning")
+    verdict, plan = preview(asked)
+    assert plan is None
+    assert "error" in {problem.severity for problem in verdict.problems if problem.code == "framework.nowhere"}
+
+
 def test_a_plan_needs_no_files_yet(spec: dict[str, Any]) -> None:
     node()
     for part in ("name", "model_path"):

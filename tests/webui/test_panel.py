@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 
@@ -29,6 +30,17 @@ def test_what_cannot_be_started_is_planned_and_says_so(as_user: AsUser, alice: U
     assert re.search(r"GiB in each card \(\d+ %\)", panel)
     assert "1 iterations from the 20 rows of the dataset." in panel
     assert "of 313 TFLOP/s" in panel
+
+
+def test_a_framework_of_others_shows_its_command_and_files_an_option_to_a_line(
+    as_user: AsUser, alice: User, inputs: dict[str, str]
+) -> None:
+    asked = {**inputs, **FAR, "framework": "llama-factory", "devices": "8"}
+    panel = html.unescape(as_user(alice).post("/jobs/check/", asked).content.decode())
+    assert "{llama_factory_python} -m torch.distributed.run \\\n    --nnodes 1 \\\n" in panel
+    assert "<summary><code>config/train.yaml</code></summary>" in panel
+    assert '\ntemplate: "llama3"\nstage: "sft"\n' in panel
+    assert "<summary><code>config/deepspeed.json</code></summary>" in panel
 
 
 def test_what_does_not_fit_shows_the_bar_that_breaks_it(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:

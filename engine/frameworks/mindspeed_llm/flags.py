@@ -6,7 +6,7 @@ PLANNER = "planner"
 RUNNER = "runner"
 STEPS = "our own steps between its programs"
 MODEL = "every option of the model's dimensions, by its row of the architecture table"
-NOTHING = "changes nothing in the run"
+NOTHING = "changes nothing in the run, which a warning says where one might expect it"
 REFUSED = "refused with a reason: upstream has no such thing"
 
 READ_BY: dict[str, tuple[str, ...]] = {
@@ -31,7 +31,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.min_learning_rate": ("--min-lr",),
     "train.seed": ("--seed",),
     "train.save_interval": ("--save-interval",),
-    "train.sample_prompts": (REFUSED,),
+    "train.sample_prompts": (NOTHING,),
     "train.layout.tensor_parallel_size": (
         "--tensor-model-parallel-size",
         "--sequence-parallel",

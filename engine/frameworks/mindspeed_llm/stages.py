@@ -44,12 +44,14 @@ def stages(
     architecture: Architecture | None,
     *,
     nodes: int = 1,
+    template: str = "",
     profile: Profile | None = None,
 ) -> tuple[Stage, ...]:
     """Every stage in order; none for a model that no command can be written for (a rule says so).
 
     Where the release cannot convert back rightly, the run ends with Megatron's checkpoints. Raises UnknownRelease.
     """
+    del template  # the families know upstream's own names of the templates
     profile = profile or chosen()
     family = None if architecture is None else family_of(architecture)
     if architecture is None or family is None or profile.converter(family) is None:

@@ -18,9 +18,16 @@ ADAPTER = ("output/adapter/adapter_config.json", "output/adapter/adapter_model.s
 
 
 def stages(
-    spec: JobSpec, layout: Layout, _batch: Batch, _architecture: Architecture | None, *, nodes: int = 1
+    spec: JobSpec,
+    layout: Layout,
+    _batch: Batch,
+    _architecture: Architecture | None,
+    *,
+    nodes: int = 1,
+    template: str = "",
 ) -> tuple[Stage, ...]:
     """Every stage in order. Outputs are relative to the run folder. The batch reaches the processes in their file."""
+    del template  # the tokenizer's own is taken
     assert nodes == 1, "processes on a CPU are on one machine"
     prompts = (SAMPLES,) if spec.train.sample_prompts else ()
     adapter = ADAPTER if spec.train.strategy == "lora" else ()

@@ -21,7 +21,7 @@ def problems(shape: Shape, ask: Ask, roots: Sequence[Path] | None) -> Iterator[P
         yield from weights.problems(ask.spec.model_path, _wanted(shape, ask), roots)
     if shape.has("train.resume") and shape.has("framework"):
         wanted = ask.spec.train.resume.checkpoint_path
-        if wanted is not None and ask.framework.table:  # our own engine refuses every one
+        if wanted is not None and ask.spec.framework != "native":  # our own engine refuses every one
             yield from checkpoint.problems(wanted, ask.spec.framework, roots)
 
 

@@ -120,7 +120,7 @@ def too_few_for_shorter(ask: Ask) -> Iterator[Problem]:
 def no_row(ask: Ask) -> Iterator[Problem]:
     """Not a fault: the memory model answers, and where it cannot the number is the person's own."""
     spec, model = ask.spec, ask.model
-    if ask.cell is not None or model is None or ask.hardware is None or not ask.framework.table:
+    if ask.cell is not None or model is None or ask.hardware is None or not ask.framework.table or ask.on_cpu:
         return
     if spec.framework not in model.frameworks or spec.hardware not in ask.framework.hardware:
         return

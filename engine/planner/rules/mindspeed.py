@@ -63,12 +63,6 @@ def vocabulary(ask: Ask) -> Iterator[Problem]:
         yield Problem(code="mindspeed_llm.vocabulary", field=place, parameters=parameters, nearest={place: None})
 
 
-def sample_prompts(ask: Ask) -> Iterator[Problem]:
-    if ask.spec.framework == NAME and ask.spec.train.sample_prompts:
-        place = "train.sample_prompts"
-        yield Problem(code="mindspeed_llm.sample_prompts", field=place, fault="software")
-
-
 def adapters(ask: Ask) -> Iterator[Problem]:
     train = ask.spec.train
     if ask.spec.framework != NAME or train.strategy != "lora":
