@@ -109,7 +109,7 @@ def convert() -> None:
     if direction == "hf":
         assert (Path(told.load_dir) / "config.json").is_file()
         layout = layout_of(told.target_tensor_parallel_size, told.target_pipeline_parallel_size)
-        _save(Path(told.save_dir), 1, layout)
+        save(Path(told.save_dir), 1, layout)
         if "cut" in mode():
             (Path(told.save_dir) / "iter_0000001" / shards(layout)[-1] / "model_optim_rng.pt").unlink()
         return
@@ -140,12 +140,17 @@ def train() -> None:
         write_atomic(agreed, str(_start(told)))
     _wait_for(agreed)
     start = int(agreed.read_text(encoding="utf-8"))
+    if rank == world - 1:
+        _iterate(told, start)
+
+
+def _iterate(told: argparse.Namespace, start: int) -> None:
+    """By the last rank, which is the one that writes the log."""
+    layout = layout_of(told.tensor_model_parallel_size, told.pipeline_model_parallel_size)
     for iteration in range(start + 1, told.train_iters + 1):
-        if rank == world - 1:
-            print(_line(told, iteration), flush=True)
-        if rank == 0 and (iteration % told.save_interval == 0 or iteration == told.train_iters):
-            layout = layout_of(told.tensor_model_parallel_size, told.pipeline_model_parallel_size)
-            _save(Path(told.save), iteration, layout)
+        print(_line(told, iteration), flush=True)
+        if iteration % told.save_interval == 0 or iteration == told.train_iters:
+            save(Path(told.save), iteration, layout)
         _die(iteration)
 
 
@@ -182,7 +187,7 @@ def _line(told: argparse.Namespace, iteration: int) -> str:
 def _die(iteration: int) -> None:
     """Together with its launcher and its wrapper, as when the machine goes down."""
     words = mode()
-    if words[:1] == ["dies"] and iteration == int(words[1]) and int(os.environ["RANK"]) == 0:
+    if words[:1] == ["dies"] and iteration == int(words[1]):
         Path("mode").write_text("", encoding="utf-8")
         os.killpg(os.getsid(0), signal.SIGKILL)
 
@@ -193,7 +198,7 @@ def layout_of(tensor: int, pipeline: int) -> Layout:
     )
 
 
-def _save(folder: Path, iteration: int, layout: Layout) -> None:
+def save(folder: Path, iteration: int, layout: Layout) -> None:
     for shard in shards(layout):
         file = folder / f"iter_{iteration:07d}" / shard / "model_optim_rng.pt"
         file.parent.mkdir(parents=True, exist_ok=True)
