@@ -48,19 +48,21 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maker:
         folder = RunFolder(tmp_path / "run")
         if only:
             planned = tuple(stage for stage in planned if stage.name == only)
-            _what_comes_before(folder, iters or 0)
+            _what_comes_before(folder, only, iters or 0)
         prepare(folder, spec, Plan(layout=LAYOUT, batch=batch, memory=None, eta=None, reasons=(), stages=planned))
         return folder
 
     return make
 
 
-def _what_comes_before(folder: RunFolder, train_iters: int) -> None:
+def _what_comes_before(folder: RunFolder, only: str, train_iters: int) -> None:
     """What the stages before a single one would have left."""
     folder.create()
     standin.write_dataset(folder.data / "train_packed_input_ids_document", [10] * 10)
     (folder.data / "report.json").write_text(json.dumps({"samples": 10}))
     standin.save(folder.weights, 1, LAYOUT)
+    if only == "export":
+        standin.save(folder.checkpoints, train_iters, LAYOUT)
 
 
 def _asked(tmp_path: Path, changes: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from engine.frameworks.mindspeed_llm.idx import Unreadable, counts
 from engine.frameworks.mindspeed_llm.stages import stages
 from engine.frameworks.mindspeed_llm.steps import exported, kept, model, original, rows, start, trained
 from engine.plan import Batch, Layout
+from engine.run_folder import newest_checkpoint
 from engine.spec import JobSpec
 from engine.stage_file import StageFile
 from tests.engine.asked import request
@@ -313,3 +314,10 @@ def test_a_converter_that_left_nothing_is_a_failure(tmp_path: Path) -> None:
     with pytest.raises(Failure) as caught:
         exported.main(stage_file(tmp_path), QUIET)
     assert code_of(caught) == "mindspeed_llm.no_model"
+
+
+def test_the_checkpoint_that_megatrons_tracker_names_is_the_newest(tmp_path: Path) -> None:
+    assert newest_checkpoint(tmp_path) is None
+    standin.save(tmp_path, 3, LAYOUT)
+    (tmp_path / "iter_0000007" / "mp_rank_00").mkdir(parents=True)  # still being written
+    assert newest_checkpoint(tmp_path) == (3, tmp_path / "iter_0000003")
