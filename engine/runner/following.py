@@ -8,13 +8,19 @@ need it to number the lines.
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 from engine.events import ELAPSED_MS, finite
 from engine.frameworks import reader
 from engine.runner.journal import Journal
 
 CHUNK = 1 << 20
+RECENT = 20
+"""Iterations whose time tells how long the rest will take."""
 
 
 class Follower:
@@ -27,6 +33,7 @@ class Follower:
         self._reader = reader(framework)
         self._offset = 0
         self._told = journal.offsets[stage]
+        self._recent: deque[float] = deque(maxlen=RECENT)
         self._last: float | None = None
         """When the latest sign of the training was seen; null where it was written before this runner looked."""
 
@@ -68,5 +75,19 @@ class Follower:
         for offset, data in found:
             if ELAPSED_MS not in data and each is not None:
                 data[ELAPSED_MS] = round(each, 1)
-            self._journal.fold(self._stage, offset, {"time": now, "kind": "metric", "data": finite(data)})
+            self._fold(offset, "metric", data, now)
+            if ELAPSED_MS in data:
+                self._recent.append(data[ELAPSED_MS])
         self._last = now
+        self._tell_progress(*found[-1], now)
+
+    def _tell_progress(self, offset: int, data: dict[str, float | int], now: float) -> None:
+        done, total = data["iteration"], data.get("total_iterations")
+        left = None
+        if total is not None and self._recent:
+            left = round((total - done) * fmean(self._recent) / 1000, 1)
+        facts = {"done": done, "total": total, "unit": "iterations", "seconds_left": left}
+        self._fold(offset, "progress", facts, now)
+
+    def _fold(self, offset: int, kind: str, data: Mapping[str, Any], now: float) -> None:
+        self._journal.fold(self._stage, offset, {"time": now, "kind": kind, "data": finite(data)})

@@ -297,6 +297,8 @@ def test_a_run_goes_through_its_stages_and_tells_each_iteration_once(
     (_, last) = facts(folder, "metric")[-1]
     assert (last["lm_loss"], last["total_iterations"]) == (1.333, 6)
     assert last["elapsed_ms_per_iteration"] >= 0
+    (_, progress) = [fact for fact in facts(folder, "progress") if fact[0] == "train"][-1]
+    assert progress == {"done": 6, "total": 6, "unit": "iterations", "seconds_left": 0}
     assert json.loads((folder.data / "report.json").read_text())["rows_written"] == 12
     assert (folder.output / "adapter" / "adapter_config.json").exists() is (strategy == "lora")
     started = [data["argv"] for name, data in facts(folder, "started") if name == "train"]
