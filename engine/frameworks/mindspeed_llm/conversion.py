@@ -43,7 +43,7 @@ def to_megatron(
         ]
     return [
         *(NEW, "--load-model-type", "hf", "--save-model-type", "mg", *places, *sizes, *split.arguments()),
-        *_new_kind(spec, layout, shape, family),
+        *_new_kind(spec, shape, family),
     ]
 
 
@@ -73,7 +73,7 @@ def to_hugging_face(
             model_path,
             *split_of(shape, layout).arguments(),
         ),
-        *_new_kind(spec, layout, shape, family),
+        *_new_kind(spec, shape, family),
         *adapters,
     ]
 
@@ -94,13 +94,11 @@ def _old_kind(spec: JobSpec, shape: Architecture, family: Family) -> list[str]:
     return found
 
 
-def _new_kind(spec: JobSpec, layout: Layout, shape: Architecture, family: Family) -> list[str]:
-    found = ["--model-type-hf", family.new_type or "", "--transformer-impl", "local"]
-    if shape.experts is not None:
-        found += ["--num-layers", str(split_of(shape, layout).layers), "--mtp-num-layers", "0"]
-        found += ["--first-k-dense-replace", str(shape.experts.first_dense_layers)]
-        found += [] if spec.train.strategy == "lora" else ["--moe-grouped-gemm"]
-    return found
+def _new_kind(spec: JobSpec, shape: Architecture, family: Family) -> list[str]:
+    """Layers and experts are counted from config.json: a number that includes the empty layers is refused."""
+    found = ["--model-type-hf", family.new_type or ""]
+    grouped = shape.experts is not None and spec.train.strategy != "lora"
+    return [*found, "--moe-grouped-gemm"] if grouped else found
 
 
 def _adapters(spec: JobSpec) -> list[str]:

@@ -174,6 +174,8 @@ def test_deepseek_is_told_as_its_published_script_tells_it() -> None:
     assert (told.first_k_dense_replace, told.moe_router_num_groups, told.moe_router_group_topk) == (3, 8, 4)
     assert (told.q_lora_rank, told.kv_lora_rank, told.qk_head_dim, told.qk_pos_emb_head_dim) == (1536, 512, 128, 64)
     assert told.spec == ["mindspeed_llm.tasks.models.spec.deepseek_spec", "layer_spec"]
+    convert = of_stage(made("deepseek-v3", layout, "26.1.0"), "convert", "26.1.0")
+    assert (convert.noop_layers, convert.num_layers, convert.moe_grouped_gemm) == ("61,62,63", None, True)
     assert (told.rope_scaling_type, told.rope_scaling_factor, told.max_position_embeddings) == ("yarn", 40.0, 163840)
 
 
