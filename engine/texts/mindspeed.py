@@ -93,6 +93,14 @@ TEXTS = {
         "Choose the model that the folder holds.",
         "请选择与该目录一致的模型。",
     ),
+    "mindspeed_llm.other_layout": Text(
+        "The checkpoint {path} has {parts} parts, and is not cut as this job is: tensor parallel {tensor}, pipeline "
+        "parallel {pipeline}, expert parallel {expert}.",
+        "检查点 {path} 有 {parts} 个部分，与本作业的切分不同：张量并行 {tensor}、流水线并行 {pipeline}、"
+        "专家并行 {expert}。",
+        "Ask for the parallel sizes that it was trained with.",
+        "请使用训练该检查点时的并行大小。",
+    ),
     "mindspeed_llm.random_weights": Text(
         "MindSpeed-LLM found no checkpoint to load and trained random weights.",
         "MindSpeed-LLM 没有找到可加载的检查点，训练的是随机权重。",

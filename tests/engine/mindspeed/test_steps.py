@@ -167,6 +167,14 @@ def test_a_named_checkpoint_one_level_too_deep_or_too_high_is_not_random_weights
     assert code_of(caught) == "resume.no_latest"
 
 
+@pytest.mark.parametrize("other", [standin.layout_of(1, 1), standin.layout_of(4, 1), standin.layout_of(2, 2)])
+def test_a_named_checkpoint_that_is_cut_otherwise_is_refused(tmp_path: Path, other: Layout) -> None:
+    standin.save(tmp_path / "earlier", 3, other)
+    with pytest.raises(Failure) as caught:
+        start.added(stage_file(tmp_path, train__resume__checkpoint_path=str(tmp_path / "earlier")))
+    assert code_of(caught) == "mindspeed_llm.other_layout"
+
+
 def test_a_training_has_trained_when_its_last_checkpoint_is_whole(tmp_path: Path) -> None:
     made = stage_file(tmp_path)
     standin.save(made.folder.checkpoints, 5, LAYOUT)

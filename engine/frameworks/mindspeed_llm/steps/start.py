@@ -15,10 +15,13 @@ from pathlib import Path
 
 from engine.events import Emitter
 from engine.failures import Failure
+from engine.frameworks.mindspeed_llm.split import shards
+from engine.plan import Layout
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 
 LATEST = "latest_checkpointed_iteration.txt"
+PATH = "train.resume.checkpoint_path"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,7 +46,7 @@ def added(stage: StageFile) -> list[str]:
     named = stage.spec.train.resume.checkpoint_path
     if named is not None:
         own = stage.folder.checkpoints
-        words += ["--load", str(own if (own / LATEST).is_file() else _home(Path(named)))]
+        words += ["--load", str(own if (own / LATEST).is_file() else _home(Path(named), stage.layout))]
     return words
 
 
@@ -56,11 +59,24 @@ def train_iters(stage: StageFile) -> int:
     return max(1, math.ceil(int(report["samples"]) * epochs / stage.batch.global_batch_size - 1e-9))
 
 
-def _home(path: Path) -> Path:
-    """Megatron wants the folder that holds the iterations: one level too deep it would start from random weights."""
+def _home(path: Path, layout: Layout) -> Path:
+    """Megatron wants the folder that holds the iterations: one level too deep it would start from random weights.
+
+    The checkpoint must be cut as the job is: every process loads the part of its own number.
+    """
     home = path.parent if path.name.startswith("iter_") else path
     if not (home / LATEST).is_file():
-        raise Failure("resume.no_latest", "train.resume.checkpoint_path", path=str(home), file=LATEST, there="-")
+        raise Failure("resume.no_latest", PATH, path=str(home), file=LATEST, there="-")
+    text = (home / LATEST).read_text(encoding="utf-8").strip()
+    folder = home / (f"iter_{int(text):07d}" if text.isdecimal() else text)
+    there = {entry.name for entry in folder.glob("mp_rank_*")}
+    if there != set(shards(layout)):
+        sizes = {
+            "tensor": layout.tensor_parallel_size,
+            "pipeline": layout.pipeline_parallel_size,
+            "expert": layout.expert_parallel_size,
+        }
+        raise Failure("mindspeed_llm.other_layout", PATH, path=str(folder)[:200], parts=len(there), **sizes)
     return home
 
 
