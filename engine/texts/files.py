@@ -194,6 +194,12 @@ TEXTS = {
         "Download the model again.",
         "请重新下载该模型。",
     ),
+    "model_path.other_template": Text(
+        "The tokenizer in {path} has no {token}, with which the chat template {template} ends an answer.",
+        "{path} 中的分词器没有 {token}，而对话模板 {template} 用它结束回答。",
+        "LLaMA-Factory would add it beyond the vocabulary. Use the folder of the model's chat or instruct version.",
+        "LLaMA-Factory 会把它加到词表之外。请使用该模型的 chat 或 instruct 版本的目录。",
+    ),
     "model_path.differs": Text(
         "The folder's {name} is {found}, but {model} has {expected}.",
         "目录中的 {name} 为 {found}，而 {model} 为 {expected}。",

@@ -29,6 +29,7 @@ from tests.engine.asked import native, request
 from tests.engine.stand_in_llama_factory import KEYS, make
 from tests.engine.test_plan import leaves
 from tests.made_runs import events, facts, iterations, problem_of, start_runner, wait_until
+from tests.model_folders import make_model
 
 CATALOG = load()
 ALPACA = [{"instruction": f"question {number}", "output": f"answer {number}"} for number in range(12)]
@@ -204,6 +205,20 @@ def test_every_model_that_is_offered_has_a_template_of_the_release() -> None:
 def test_what_it_cannot_do_is_said_before(changes: dict[str, Any], code: str, severity: str) -> None:
     found = {problem.code: problem.severity for problem in check(on_cards(**changes), CATALOG).problems}
     assert found.get(code) == severity
+
+
+def test_a_tokenizer_without_the_token_that_ends_an_answer_is_told(tmp_path: Path) -> None:
+    folder = make_model(tmp_path / "model")
+
+    def found(model: str, framework: str = "llama-factory") -> set[str]:
+        data = on_cpu(tmp_path, model=model, model_path=str(folder), framework=framework)
+        return {problem.code for problem in check(data, CATALOG, files=True).problems}
+
+    for tokens, told in (([{"content": "<|im_end|>"}], False), ([], True)):
+        (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": tokens, "model": {"vocab": {"a": 0}}}))
+        assert ("model_path.other_template" in found("qwen2-0.5b")) is told
+        assert "model_path.other_template" not in found("qwen2-0.5b", "native")
+        assert "model_path.other_template" not in found("llama2-7b"), "it ends with the tokenizer's own token"
 
 
 # its data

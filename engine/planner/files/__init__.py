@@ -28,11 +28,13 @@ def problems(shape: Shape, ask: Ask, roots: Sequence[Path] | None) -> Iterator[P
 
 def _wanted(shape: Shape, ask: Ask) -> weights.Wanted:
     train, native = ask.spec.train, shape.has("framework") and ask.spec.framework == "native"
+    theirs = shape.has("framework") and ask.spec.framework == "llama-factory"
     adapted = shape.has("train.strategy") and shape.has("train.lora") and train.strategy == "lora"
     known = frozenset(one.model_type for one in ask.catalog.architectures.values() if not one.remote_code)
     return weights.Wanted(
         model=ask.model if shape.has("model") else None,
         seq_length=train.seq_length if shape.has("train.seq_length") else None,
         own_code=known if native else None,
+        template=ask.model.template if theirs and shape.has("model") and ask.model is not None else "",
         layers=(train.lora.target_modules or ()) if adapted else (),
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.catalog import ModelRow
 from engine.failures import Failure
+from engine.frameworks.llama_factory.templates import TEMPLATES
 from engine.layer_names import linear_layers, matches
 from engine.model_folder import INDEX, PATH, WEIGHTS, guarded, read_json_object, shards, weight_files
 from engine.problems import Problem, Value
@@ -31,6 +32,8 @@ class Wanted:
     """Model types that transformers knows itself; None where the framework may run a model's own code."""
     layers: tuple[str, ...] = ()
     """Names of the layers that are to get adapters."""
+    template: str = ""
+    """The chat template of LLaMA-Factory; empty for other frameworks."""
 
 
 def problems(path: str, wanted: Wanted, roots: Roots) -> Iterator[Problem]:
@@ -43,6 +46,7 @@ def problems(path: str, wanted: Wanted, roots: Roots) -> Iterator[Problem]:
             return
         guarded(path, roots)
         yield from _tokenizer(folder, path)
+        yield from _template(folder, path, wanted.template)
         yield from _weights(folder, path, wanted)
         yield from _config(folder, path, wanted)
     except Failure as failure:
@@ -67,6 +71,27 @@ def _is_tokenizer(path: str, _changed: int, _size: int) -> bool:
     """Whether a file can be what the library tokenizers writes."""
     found = read_json_object(Path(path))
     return found is not None and isinstance(found.get("model"), dict)
+
+
+def _template(folder: Path, path: str, template: str) -> Iterator[Problem]:
+    """A token that the template ends an answer with, and the tokenizer has not, would lie beyond the vocabulary."""
+    token, file = TEMPLATES.get(template, ""), folder / "tokenizer.json"
+    if token and file.is_file() and token not in _ends(*_state(file)):
+        parameters: dict[str, Value] = {"path": path[:200], "template": template, "token": token}
+        yield Problem(code="model_path.other_template", field=PATH, severity="warning", parameters=parameters)
+
+
+@lru_cache(maxsize=64)
+def _ends(path: str, _changed: int, _size: int) -> frozenset[str]:
+    """Which of the templates' tokens a tokenizer has; of what is no tokenizer something else is said."""
+    found, every = read_json_object(Path(path)) or {}, frozenset(TEMPLATES.values())
+    model, added = found.get("model"), found.get("added_tokens")
+    if not isinstance(model, dict) or not isinstance(added, list):
+        return every
+    vocabulary = model.get("vocab")
+    named = {token.get("content") for token in added if isinstance(token, dict)}
+    known = vocabulary if isinstance(vocabulary, dict) else {}
+    return frozenset(token for token in every if token in named or token in known)
 
 
 def _state(file: Path) -> tuple[str, int, int]:
