@@ -35,6 +35,12 @@ TEXTS = {
         "Choose a size that divides it.",
         "请选择能整除的大小。",
     ),
+    "mindspeed_llm.samples": Text(
+        "This release does not pass on {name} = {value} to MindSpeed-LLM.",
+        "本版本不会把 {name} = {value} 传给 MindSpeed-LLM。",
+        "Leave it out: the template is the model's own, every answer is learnt, and each row is a sample.",
+        "请去掉该项：模板取模型自己的，学习每个回答，每行为一个样本。",
+    ),
     "mindspeed_llm.lora_dropout": Text(
         "MindSpeed-LLM has no dropout for LoRA; {dropout} is asked for.",
         "MindSpeed-LLM 的 LoRA 没有 dropout，现在请求了 {dropout}。",

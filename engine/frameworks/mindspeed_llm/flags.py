@@ -22,6 +22,17 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.strategy": ("--lora-target-modules", "--lora-ckpt-filter", "--load", "--pretrained-checkpoint"),
     "train.dataset.path": (STEPS, "--input"),
     "train.dataset.format": (STEPS,),
+    **{
+        f"train.dataset.columns.{name}": (STEPS,)
+        for name in ("prompt", "query", "response", "history", "system", "messages", "tools", "text")
+    },
+    **{
+        f"train.dataset.tags.{name}": (STEPS,)
+        for name in ("role", "content", "user", "assistant", "observation", "function", "system")
+    },
+    "train.dataset.template": (REFUSED,),
+    "train.dataset.train_on": (REFUSED,),
+    "train.packing": (REFUSED,),
     "train.seq_length": ("--seq-length", "--max-position-embeddings"),
     "train.micro_batch_size": ("--micro-batch-size",),
     "train.global_batch_size": ("--global-batch-size",),

@@ -58,6 +58,7 @@ RULES: tuple[Rule, ...] = (
     Rule(schedule.both_lengths, ("train.train_iters", "train.epochs")),
     Rule(schedule.learning_rates, ("train.learning_rate", "train.min_learning_rate")),
     Rule(schedule.resume, ("framework", "train.strategy", "train.resume")),
+    Rule(mindspeed.samples, ("framework", "train.dataset.template", "train.dataset.train_on", "train.packing")),
     Rule(mindspeed.adapters, ("framework", "train.strategy", "train.lora")),
     Rule(checkpoint.of_several_nodes, (*CELL, "devices", "train.save_interval")),
     Rule(schedule.unused_lora, ("train.strategy", "train.lora")),

@@ -63,6 +63,28 @@ def vocabulary(ask: Ask) -> Iterator[Problem]:
         yield Problem(code="mindspeed_llm.vocabulary", field=place, parameters=parameters, nearest={place: None})
 
 
+def samples(ask: Ask) -> Iterator[Problem]:
+    """The template follows from the model's family, every answer is learnt, and a row is a sample."""
+    if ask.spec.framework != NAME:
+        return
+    train = ask.spec.train
+    asked: tuple[tuple[str, Value, Value], ...] = (
+        ("dataset.template", train.dataset.template, None),
+        ("dataset.train_on", train.dataset.train_on, "every_answer"),
+        ("packing", train.packing, None),
+    )
+    for name, value, idle in asked:
+        if value != idle and value is not False:
+            place = f"train.{name}"
+            yield Problem(
+                code="mindspeed_llm.samples",
+                field=place,
+                fault="software",
+                parameters={"name": name, "value": value},
+                nearest={place: idle},
+            )
+
+
 def adapters(ask: Ask) -> Iterator[Problem]:
     train = ask.spec.train
     if ask.spec.framework != NAME or train.strategy != "lora":

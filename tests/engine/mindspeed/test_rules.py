@@ -92,3 +92,13 @@ def test_a_named_checkpoint_is_taken_for_full_training_and_refused_for_lora() ->
     assert codes == {"resume.recovery_first"}
     refused = check(request(train__resume__checkpoint_path="x", train__strategy="lora"), CATALOG).problems
     assert "resume.not_with_lora" in {problem.code for problem in refused if problem.severity == "error"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dataset.template", "yi"), ("dataset.train_on", "last_answer"), ("packing", True)]
+)
+def test_what_is_not_passed_on_is_refused_by_name(name: str, value: Any) -> None:
+    asked = {f"train__{name.replace('.', '__')}": value}
+    problem = found(**asked)["mindspeed_llm.samples"]
+    assert (problem.severity, problem.field) == ("error", f"train.{name}")
+    assert not found(**asked, framework="llama-factory")
