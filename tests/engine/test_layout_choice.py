@@ -116,7 +116,7 @@ def test_memory_fits_and_time_is_a_range_with_its_basis() -> None:
     assert made.memory.usable_gib == 60.97
     assert made.eta.seconds_low * 2 == pytest.approx(made.eta.seconds_high, rel=0.01)
     assert made.eta.basis == "default_mfu"
-    assert made.stages == ()
+    assert [stage.name for stage in made.stages] == ["preprocess", "convert", "train", "export"]
 
 
 def test_time_comes_from_own_runs_where_there_are_some() -> None:
