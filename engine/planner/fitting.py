@@ -22,7 +22,7 @@ from engine.spec import LayoutRequest
 ANY = LayoutRequest()
 MOST_NODES = 128
 """Where the search for a number of devices ends."""
-WIDER, MOST_BYTES = 4, 2**60
+WIDER, MOST_BYTES = 2, 2**60
 """Where no layout fits, the one that needs the least is looked for among those below a bound that grows."""
 
 

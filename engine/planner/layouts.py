@@ -98,17 +98,18 @@ def _layout(devices: int, wish: LayoutRequest, sizes: Sizes, recompute: str, reu
 def _megatron(
     setting: Setting, devices: int, wish: LayoutRequest, even: bool, recompute: str, most: float, order: int
 ) -> Iterator[Sizes]:
-    """The sizes whose least bytes are within `most`: neither less than what a stage works with, nor than the mean
-    over the stages of what each of them holds. order: 1, or -1 to begin with those that cut the model most."""
+    """The sizes whose least bytes are within `most`: neither less than what the first and the last stage work with,
+    nor than the mean over the stages of what each holds. order: 1, or -1 to begin with those that cut most."""
     layers = setting.shape.num_hidden_layers
     for tensor in _chosen(wish.tensor_parallel_size, tensor_sizes(setting.shape))[::order]:
         for context in _chosen(wish.context_parallel_size, context_sizes(setting.seq_length))[::order]:
             if devices % (tensor * context):
                 continue
             working, logits = least_working(setting, tensor, context)
-            if max(working, logits) > most:
+            kept, first = least_kept(setting, tensor, context, recompute)
+            if max(working + first, logits) > most:
                 continue
-            rest, kept = devices // (tensor * context), least_kept(setting, tensor, context, recompute)
+            rest = devices // (tensor * context)
             for pipeline in _chosen(wish.pipeline_parallel_size, pipeline_sizes(layers, rest))[::order]:
                 if rest % pipeline or pipeline > layers or (even and not is_even(setting.shape, pipeline)):
                     continue

@@ -337,7 +337,6 @@ def test_the_largest_requests_that_a_field_takes_are_as_quick(model: str, framew
         devices=65_536,
         train__strategy=strategy,
         train__seq_length=10_000_000,
-        train__micro_batch_size=720_720,
         train__global_batch_size=720_720,
     )
     assert cold(data) < 0.05

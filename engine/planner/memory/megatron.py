@@ -83,11 +83,14 @@ def least_working(setting: Setting, tensor: int, context: int) -> tuple[float, f
     return _transient(setting.shape, tensor, tokens), _logits(setting.shape, tensor, tokens)
 
 
-def least_kept(setting: Setting, tensor: int, context: int, recompute: str) -> float:
-    """Bytes that all layers keep of one micro-batch; every stage of a pipeline holds one of its own at least."""
+def least_kept(setting: Setting, tensor: int, context: int, recompute: str) -> tuple[float, float]:
+    """Bytes that all layers keep of one micro-batch, one of which every stage of a pipeline holds; and what the first
+    stage keeps at least, which holds as many micro-batches as there are stages."""
+    shape, counts = setting.shape, count(setting.shape)
     share = setting.seq_length * setting.micro_batch_size / (context * tensor)
-    counts = count(setting.shape)
-    return _kept(setting.shape, (counts.dense_layers, counts.moe_layers), recompute) * share
+    kinds = (((1, 0), counts.dense_layers), ((0, 1), counts.moe_layers))
+    least = min(_kept(shape, kind, recompute) for kind, there in kinds if there)
+    return _kept(shape, (counts.dense_layers, counts.moe_layers), recompute) * share, least * counts.layers * share
 
 
 def layers_of_stage(layers: int, pipeline_parallel_size: int) -> int:
