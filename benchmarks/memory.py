@@ -64,8 +64,8 @@ CONFIGURATIONS = (
     Configuration("60m", "full", 256, 4),
     Configuration("60m", "lora", 256, 2),
     Configuration("60m", "lora", 2048, 1),
-    Configuration("10m", "full", 512, 1),
     Configuration("60m", "full", 64, 2),
+    Configuration("10m", "full", 512, 1),
     Configuration("10m", "full", 2048, 1),
     Configuration("10m", "lora", 512, 2),
 )

@@ -28,5 +28,5 @@ def judged_rows(spec: JobSpec, catalog: Catalog) -> Rows:
     rows: Rows = {name: None if row is None else asdict(row) for name, row in found.items() if uses.get(name, True)}
     if uses["accumulation"]:
         rows["accumulation"] = accumulations
-    own = next(iter(catalog.own_runs.values()), ())
-    return {**rows, "own_runs": list(own)}
+    own = [rate for rates in catalog.own_runs.values() for rate in rates]
+    return {**rows, "own_runs": own}

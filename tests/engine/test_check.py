@@ -28,7 +28,7 @@ def test_the_request_of_the_design_fits() -> None:
     verdict = check(request(), CATALOG)
     assert verdict.fits
     assert verdict.devices.table == 4
-    assert set(found(verdict)) == {"framework.not_launchable"}
+    assert set(found(verdict)) == {"framework.not_launchable", "checkpoint.size_alone"}
 
 
 def test_a_native_request_fits_with_a_note_alone() -> None:
@@ -169,6 +169,7 @@ def test_a_wrong_shape_does_not_silence_the_rules() -> None:
         "shape.not_integer",
         "devices.step",
         "min_learning_rate.too_large",
+        "checkpoint.size_alone",
         "framework.not_launchable",
     }
 
