@@ -117,7 +117,7 @@ TEXTS = {
     "reason.memory_native": Text(
         "An estimate on the usual formulas: 16 bytes a trained parameter, and what autograd keeps of a micro-batch of "
         "samples of full length; shorter ones take less.",
-        "按通用公式的估计：每个训练参数 16 字节，加上自动求导为一个微批（样本均为最大长度）保留的张量；样本较短时占用更少。",
+        "按通用公式的估计：每个训练参数 16 字节，加上自动求导为一个微批（按最大长度）保留的张量；样本较短时更少。",
     ),
     "reason.no_eta": Text(
         "The time left is measured once the first iterations are done.", "完成最初几次迭代后即可测得剩余时间。"
@@ -135,7 +135,8 @@ TEXTS = {
     "reason.eta_own_runs_scaled": Text(
         "{low} to {high} tokens a second and device, scaled from {runs} finished runs of this model and strategy with "
         "another length; a wider range than from runs of this length.",
-        "每设备每秒 {low} 到 {high} 个 token，由此模型和策略的 {runs} 次其他长度的已完成运行换算得出；范围比同长度的运行更宽。",
+        "每设备每秒 {low} 到 {high} 个 token，由此模型和策略的 {runs} 次其他长度的已完成运行换算；"
+        "范围比同长度的运行更宽。",
     ),
     "reason.eta_cpu_measured": Text(
         "{low} to {high} tokens a second and process: a fifth to all of the {gflops} GFLOP/s of matrix products that "

@@ -70,7 +70,8 @@ TEXTS = {
     "disk.little_room": Text(
         "The checkpoints leave little room on the disk of the runs: {count} of {gib} GiB each, "
         "with what else the run writes, need {needed} GiB, and {free} GiB are free.",
-        "检查点写入后运行目录所在磁盘余量很小：{count} 个、每个 {gib} GiB，连同其他写入共需 {needed} GiB，而空闲 {free} GiB。",
+        "检查点写入后运行目录所在磁盘余量很小："
+        "{count} 个、每个 {gib} GiB，连同其他写入共需 {needed} GiB，而空闲 {free} GiB。",
         "Save less often, or ask the administrator for room.",
         "请降低保存频率，或请管理员腾出空间。",
     ),

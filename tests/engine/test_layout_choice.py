@@ -303,6 +303,9 @@ NOTED = [
     (request(model="llama2-7b"), "model.do_sample"),
     (request(train__resume__checkpoint_path="x"), "resume.recovery_first"),
     (request(model="llama3.1-70b", devices=64), "checkpoint.size"),
+    (request(), "checkpoint.size_alone"),
+    (request(model="qwen2.5-7b", train__layout__context_parallel_size=2), "layout.context_family"),
+    (request(model="qwen2.5-7b", devices=16, train__seq_length=32769), "layout.context_family"),
     (request(model="mixtral-8x7b", devices=16, train__strategy="lora"), "devices.no_row"),
     (request(model="llama3.1-70b", devices=32, train__seq_length=8000), "devices.below_recommended"),
 ]
@@ -329,5 +332,5 @@ def found_no_row(problems: tuple[Problem, ...]) -> Problem:
 
 def test_our_own_engine_says_what_a_process_takes() -> None:
     problem = found(native())["devices.native_estimate"]
-    assert problem.parameters["needed"] == pytest.approx(10.1, abs=0.1)
+    assert problem.parameters["needed"] == pytest.approx(12.9, abs=0.1)
     assert problem.parameters["capacity"] is None

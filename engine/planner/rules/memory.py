@@ -118,7 +118,7 @@ def figures(found: Estimate) -> dict[str, Value]:
     """Needed, capacity and the parts, GiB."""
     parts: dict[str, Value] = {name: round(value, 1) for name, value in found.breakdown.gib().items()}
     capacity = None if found.capacity is None else round(found.capacity / GIB, 2)
-    return {"needed": round(found.breakdown.total / GIB, 2), "capacity": capacity, **parts}
+    return {"needed": round(found.memory().per_device_gib, 2), "capacity": capacity, **parts}
 
 
 def little_room(ask: Ask) -> Iterator[Problem]:
