@@ -57,11 +57,13 @@ MODELS = {
 CONFIGURATIONS = (
     Configuration("135m", "full", 128, 8),
     Configuration("135m", "full", 1024, 1),
+    Configuration("135m", "full", 1024, 2),
     Configuration("135m", "lora", 128, 1),
     Configuration("135m", "lora", 256, 1),
     Configuration("135m", "lora", 128, 8),
     Configuration("135m", "lora", 512, 4),
     Configuration("60m", "full", 256, 4),
+    Configuration("60m", "full", 512, 8),
     Configuration("60m", "lora", 256, 2),
     Configuration("60m", "lora", 2048, 1),
     Configuration("60m", "full", 64, 2),

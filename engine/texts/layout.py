@@ -93,6 +93,12 @@ TEXTS = {
         "Add --tokenizer-not-use-fast.",
         "请添加 --tokenizer-not-use-fast。",
     ),
+    "model.chat_weights": Text(
+        "The vendor recommends the chat weights of {model}.",
+        "厂商建议使用 {model} 的 chat 权重。",
+        "Make sure that the folder holds them, unless you mean the base weights.",
+        "请确认目录中是 chat 权重，除非有意使用基础权重。",
+    ),
     "model.do_sample": Text(
         "From transformers 4.46 on, the generation_config.json of {model} is refused as it is.",
         "自 transformers 4.46 起，{model} 的 generation_config.json 会被拒绝。",

@@ -93,7 +93,10 @@ def test_every_framework_is_compared_with_the_disk(
     assert problem.parameters["count"] == 10
 
 
-def test_a_disk_that_is_written_too_slowly_is_a_warning_with_the_time(spec: dict[str, Any]) -> None:
+def test_a_disk_that_is_written_too_slowly_is_a_warning_with_the_time(
+    spec: dict[str, Any], disk: Callable[[float], None]
+) -> None:
+    disk(1e15)
     one = node(hardware="snt9b", devices=8, frameworks={"mindspeed-llm": "1"}, write_measured=timezone.now())
     spec |= {"framework": "mindspeed-llm", "hardware": "snt9b", "model": "llama3.1-8b", "devices": 8}
     spec["train"]["seq_length"] = 4096

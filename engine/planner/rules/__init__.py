@@ -33,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     Rule(framework.not_on_hardware, ("framework", "hardware")),
     Rule(devices.step, ("hardware", "devices")),
     Rule(devices.nodes, ("framework", "hardware", "devices")),
+    Rule(devices.shared_storage, ("framework", "hardware", "devices")),
     Rule(devices.unsupported, CELL),
     Rule(devices.too_few, (*CELL, "devices")),
     Rule(devices.too_few_for_shorter, (*CELL, "devices")),
