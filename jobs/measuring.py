@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -42,8 +42,8 @@ def measure() -> None:
         Node.objects.filter(pk=node.pk).update(**values)
 
 
-def _is_old(measured: object) -> bool:
-    return measured is None or measured < timezone.now() - VALID_FOR  # type: ignore[operator,no-any-return]
+def _is_old(measured: datetime | None) -> bool:
+    return measured is None or measured < timezone.now() - VALID_FOR
 
 
 def write_speed(folder: Path, size: int = WRITTEN_BYTES) -> float | None:

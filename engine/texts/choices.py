@@ -116,7 +116,7 @@ TEXTS = {
     ),
     "reason.memory_native": Text(
         "An estimate on the usual formulas: 16 bytes a trained parameter, and what autograd keeps of a micro-batch of "
-        "samples of full length; shorter ones take less.",
+        "full length; shorter samples take less.",
         "按通用公式的估计：每个训练参数 16 字节，加上自动求导为一个微批（按最大长度）保留的张量；样本较短时更少。",
     ),
     "reason.no_eta": Text(
