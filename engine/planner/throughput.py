@@ -36,8 +36,8 @@ OWN_RUNS = (0.85, 1.15)
 OTHER_LENGTH = NARROW
 """Range around it where the runs were of another length and their speed has been scaled."""
 CPU_SHARE = (0.2, 1.0)
-"""Share of a CPU's measured matrix products that a native training makes use of. Measured with Llamas of 3 and 135
-million parameters: see benchmarks/README.md."""
+"""Share of a CPU's measured matrix products that a native training makes use of. Assumption: an upper bound, and a fifth
+of it for small batches and a busy machine."""
 CPU_CORE_GFLOPS = (8.0, 100.0)
 """fp32 matrix products of one core where nothing has been measured: an old one, and one with wide vectors."""
 

@@ -52,10 +52,15 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "dataset.format_not_in_framework",
         "train.dataset.format",
     ),
-    (native(train__dataset__format="moss"), "dataset.format_not_yet", "train.dataset.format"),
     (native(train__dataset__format="text"), "dataset.needs_conversations", "train.dataset.format"),
     (native(train__stage="pretrain"), "dataset.needs_text", "train.dataset.format"),
-    (native(train__dataset__path="rows.parquet"), "dataset.ending", "train.dataset.path"),
+    (native(train__dataset__path="rows.xlsx"), "dataset.ending", "train.dataset.path"),
+    (native(train__dataset__template="lama3"), "dataset.template_unknown", "train.dataset.template"),
+    (
+        native(train__dataset__columns={"prompt": "q", "response": "q"}),
+        "dataset.name_twice",
+        "train.dataset.columns.response",
+    ),
     (native(train__seq_length=8193), "seq_length.too_long", "train.seq_length"),
     (native(train__min_learning_rate=0.1), "min_learning_rate.too_large", "train.min_learning_rate"),
     (native(train__resume__checkpoint_path="x"), "resume.not_yet", "train.resume.checkpoint_path"),
@@ -93,7 +98,13 @@ def test_the_nearest_setting_of_a_problem_cures_that_problem(data: dict[str, Any
         after = check(changed_spec(JobSpec.model_validate(data), problem.nearest), CATALOG)
         assert code not in found(after)
     else:
-        assert code in ("dataset.ending", "hardware.unknown", "framework.not_for_model")
+        assert code in (
+            "dataset.ending",
+            "hardware.unknown",
+            "framework.not_for_model",
+            "dataset.names_unused",
+            "dataset.name_twice",
+        )
 
 
 def test_the_names_of_a_misspelt_model_are_near() -> None:
@@ -107,6 +118,14 @@ def test_a_length_in_which_no_answer_has_room_is_a_warning_for_conversations() -
     assert found(verdict)["seq_length.short"].severity == "warning"
     text = native(train__seq_length=8, train__stage="pretrain", train__dataset__format="text")
     assert "seq_length.short" not in found(check(text, CATALOG))
+
+
+def test_names_that_the_format_does_not_look_at_are_warned_of_on_their_fields() -> None:
+    dataset = {"columns": {"text": "body", "prompt": "q"}, "tags": {"role": "who"}}
+    verdict = check(native(train__dataset=native()["train"]["dataset"] | dataset), CATALOG)
+    assert verdict.fits
+    unused = [problem.field for problem in verdict.problems if problem.code == "dataset.name_unused"]
+    assert unused == ["train.dataset.columns.text", "train.dataset.tags.role"]
 
 
 def test_both_lengths_are_a_note() -> None:
@@ -123,7 +142,7 @@ def test_five_mistakes_are_five_problems_on_five_fields() -> None:
     data = native(
         model="smollm-135m",
         devices=3,
-        train__dataset__format="moss",
+        train__dataset__format="text",
         train__learning_rate="fast",
         train__layout__pipeline_parallel_size=2,
     )
