@@ -139,9 +139,9 @@ TEXTS = {
         "范围比同长度的运行更宽。",
     ),
     "reason.eta_cpu_measured": Text(
-        "{low} to {high} tokens a second and process: a fifth to all of the {gflops} GFLOP/s of matrix products that "
+        "{low} to {high} tokens a second and process: a fifth to twice the {gflops} GFLOP/s of matrix products that "
         "were measured on this site's machines; a first guess, until a run has finished.",
-        "每进程每秒 {low} 到 {high} 个 token：按本站点机器实测的 {gflops} GFLOP/s 矩阵运算的五分之一到全部估计；"
+        "每进程每秒 {low} 到 {high} 个 token：按本站点机器实测的 {gflops} GFLOP/s 矩阵运算的五分之一到两倍估计；"
         "在有运行完成之前仅供参考。",
     ),
     "reason.eta_cpu_cores": Text(

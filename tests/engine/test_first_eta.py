@@ -43,7 +43,7 @@ def test_a_measured_cpu_gives_a_range_around_its_matrix_products() -> None:
     assert basis(plan) == "cpu_measured"
     assert plan.eta is not None
     at_best = 10 * 8 * 512 * flops(SHAPE, 512) / 100e9
-    assert plan.eta.seconds_low == pytest.approx(at_best, rel=0.01)
+    assert plan.eta.seconds_low == pytest.approx(at_best / 2, rel=0.01)
     assert plan.eta.seconds_high == pytest.approx(5 * at_best, rel=0.01)
 
 
