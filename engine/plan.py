@@ -119,7 +119,8 @@ class Eta(Frozen):
     seconds_low: float
     seconds_high: float
     basis: str
-    """`default_mfu` (a share of the peak that is usual for such a job) or `own_runs`; a reason says more."""
+    """`own_runs`, `own_runs_scaled` (of another length), `default_mfu` (a share of the peak that is usual for such a
+    job), `cpu_measured` (of this site's machines) or `cpu_cores`; a reason says more."""
 
 
 class Plan(Frozen):

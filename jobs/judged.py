@@ -34,5 +34,5 @@ def judged_rows(spec: JobSpec, catalog: Catalog) -> Rows:
     if uses["accumulation"]:
         rows["accumulation"] = accumulations
     beside = [asdict(row) for row in quoted_beside(ask)]
-    own = next(iter(catalog.own_runs.values()), ())
-    return {**rows, "beside": beside, "own_runs": list(own)}
+    own = [rate for rates in catalog.own_runs.values() for rate in rates]
+    return {**rows, "beside": beside, "own_runs": own}

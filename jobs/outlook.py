@@ -23,7 +23,7 @@ from engine.planner.shape import look
 from engine.spec import ColumnNames, JobSpec, TagNames
 from jobs.catalog import current
 from jobs.models import Team
-from jobs.own_runs import with_own_runs
+from jobs.own_runs import informed
 from jobs.site_checks import ABOUT_NODES
 from jobs.submit import preview, with_absolute_paths
 
@@ -63,7 +63,7 @@ def outlook(data: JobSpec | Mapping[str, Any], *, files: bool = True, team: Team
     shape = look(with_absolute_paths(data))
     if shape.wrong - _NAMES:
         return Outlook(verdict, None, None)
-    catalog = with_own_runs(current(), shape.spec, team)
+    catalog = informed(current(), shape.spec, team)
     plan = plan or _decided(shape.spec, catalog)
     read = files and shape.has("train.dataset") and not _wrong_data(verdict)
     timing = _timing(shape.spec, plan, catalog) if plan is not None and read else None

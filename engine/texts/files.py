@@ -206,6 +206,20 @@ TEXTS = {
         "Make sure that this is the folder of the chosen model.",
         "请确认这是所选模型的目录。",
     ),
+    "model_path.other_model": Text(
+        "The folder {path} holds another model than {model}: its dimensions are those of {found}. What differs (with "
+        "what {model} has): {differences}.",
+        "目录 {path} 中不是 {model}，其结构与 {found} 一致。不同之处（括号内为 {model} 的值）：{differences}。",
+        "Choose the model {found}, or the folder of {model}.",
+        "请选择模型 {found}，或 {model} 的目录。",
+    ),
+    "model_path.unlike": Text(
+        "The folder {path} does not hold {model}, and no other model of the tables. What differs (with what {model} "
+        "has): {differences}.",
+        "目录 {path} 中不是 {model}，也不是表中的其他模型。不同之处（括号内为 {model} 的值）：{differences}。",
+        "Name the folder of {model}, or let the administrator add a model with these dimensions.",
+        "请指定 {model} 的目录，或请管理员添加具有这些结构参数的模型。",
+    ),
     "seq_length.beyond_weights": Text(
         "A length of {seq_length} is more than the {limit} positions of the model in this folder.",
         "长度 {seq_length} 超过了该目录中模型的 {limit} 个位置。",

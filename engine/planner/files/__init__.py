@@ -32,6 +32,7 @@ def _wanted(shape: Shape, ask: Ask) -> weights.Wanted:
     adapted = shape.has("train.strategy") and shape.has("train.lora") and train.strategy == "lora"
     known = frozenset(one.model_type for one in ask.catalog.architectures.values() if not one.remote_code)
     return weights.Wanted(
+        catalog=ask.catalog,
         model=ask.model if shape.has("model") else None,
         seq_length=train.seq_length if shape.has("train.seq_length") else None,
         own_code=known if native else None,

@@ -8,11 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalog import ModelRow
+from engine.catalog import Catalog, ModelRow
 from engine.failures import Failure
 from engine.frameworks.llama_factory.templates import TEMPLATES
 from engine.layer_names import linear_layers, matches
 from engine.model_folder import INDEX, PATH, WEIGHTS, guarded, read_json_object, shards, weight_files
+from engine.planner.files import identity
 from engine.problems import Problem, Value
 from engine.roots import Roots, resolved
 from engine.safetensors_header import Shapes, Unreadable, shapes
@@ -26,6 +27,8 @@ NUMBERS = (*SHAPES, "hidden_size", "intermediate_size")
 class Wanted:
     """What a request says about the model; None where its field is wrong."""
 
+    catalog: Catalog
+    """The models that a folder may hold instead."""
     model: ModelRow | None
     seq_length: int | None
     own_code: frozenset[str] | None
@@ -154,7 +157,8 @@ def _config(folder: Path, path: str, wanted: Wanted) -> Iterator[Problem]:
         yield _problem("model_path.bad_number", path=path[:200], name=name, found=str(config[name])[:80])
     yield from _own_code(config, path, wanted)
     if wanted.model is not None:
-        yield from _differences({name: value for name, value in config.items() if name not in wrong}, wanted.model)
+        right = {name: value for name, value in config.items() if name not in wrong}
+        yield from identity.problems(right, wanted.model, wanted.catalog, path)
     if "max_position_embeddings" not in wrong:
         yield from _too_long(config, wanted.model, wanted.seq_length)
 
@@ -168,24 +172,6 @@ def _own_code(config: dict[str, Any], path: str, wanted: Wanted) -> Iterator[Pro
     kind = config.get("model_type")
     if wanted.own_code is not None and config.get("auto_map") and kind not in wanted.own_code:
         yield _problem("model_path.own_code", path=path[:200], model_type=str(kind)[:80])
-
-
-def _differences(config: dict[str, Any], model: ModelRow) -> Iterator[Problem]:
-    """A warning for each value that is not the row's; most often the folder of another model."""
-    expected: dict[str, Any] = {name: getattr(model, name) for name in SHAPES}
-    found = {name: config.get(name) for name in SHAPES}
-    expected["architecture"] = model.architecture or None
-    architectures = config.get("architectures")
-    found["architecture"] = architectures[0] if isinstance(architectures, list) and architectures else None
-    for name, value in expected.items():
-        if value is not None and found[name] is not None and found[name] != value:
-            parameters: dict[str, Value] = {"name": name, "found": str(found[name])[:80], "expected": value}
-            yield Problem(
-                code="model_path.differs",
-                field=PATH,
-                severity="warning",
-                parameters={**parameters, "model": model.name},
-            )
 
 
 def _too_long(config: dict[str, Any], model: ModelRow | None, seq_length: int | None) -> Iterator[Problem]:

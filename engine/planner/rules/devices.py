@@ -49,6 +49,14 @@ def nodes(ask: Ask) -> Iterator[Problem]:
         yield Problem(code="devices.whole_nodes", field="devices", parameters=parameters, nearest=near)
 
 
+def shared_storage(ask: Ask) -> Iterator[Problem]:
+    """Of several nodes the first alone preprocesses and converts; the others read what it has written."""
+    row = ask.hardware
+    if row is not None and ask.framework.table and ask.spec.devices > row.devices_per_node:
+        parameters: dict[str, Value] = {"nodes": -(-ask.spec.devices // row.devices_per_node)}
+        yield Problem(code="devices.shared_storage", field="devices", severity="note", parameters=parameters)
+
+
 def usable(devices: int, row: HardwareRow) -> int:
     """The least number from `devices` up that this hardware gives out."""
     unit = row.devices_per_node if devices > row.devices_per_node else row.device_step
