@@ -137,5 +137,3 @@ def team_folder(team: Team) -> Path:
     """Where a team's uploads lie."""
     folder: Path = settings.UPLOADS_DIR / str(team.pk)
     return folder
-
-
