@@ -28,11 +28,17 @@ def foreign_problems(data: JobSpec | Mapping[str, Any], team: Team | None) -> tu
 
 
 def is_foreign(path: str, team: Team | None) -> bool:
-    """Whether this path, a folder above it or a file that it means is registered, but not by this team.
+    """Whether this path, or a folder above it, is registered, but not by this team. Symbolic links are followed.
 
-    Symbolic links are followed. The nearest registration counts: whoever registers a folder does not get at what
-    others hold in it. Uploads that nobody has registered yet are their team's.
+    The nearest registration counts: whoever registers a folder does not get at what others hold in it. Uploads that
+    nobody has registered yet are their team's.
     """
+    real = _real(path)
+    return real is not None and _is_others(real, _held(), team)
+
+
+def is_foreign_data(path: str, team: Team | None) -> bool:
+    """The same for a dataset: none of the files in a folder, or of a glob, may be another team's either."""
     held = _held()
     return any(_is_others(real, held, team) for real in _meant(path))
 
@@ -62,7 +68,7 @@ def _meant(path: str) -> Iterator[str]:
 def _problems(model_path: Any, dataset_path: Any, team: Team | None) -> Iterator[Problem]:
     if isinstance(model_path, str) and is_foreign(model_path, team):
         yield Problem(code="weights.other_team", field="model_path", parameters={"path": model_path[:200]})
-    if isinstance(dataset_path, str) and is_foreign(dataset_path, team):
+    if isinstance(dataset_path, str) and is_foreign_data(dataset_path, team):
         yield Problem(code="dataset.other_team", field="train.dataset.path", parameters={"path": dataset_path[:200]})
 
 

@@ -122,9 +122,12 @@ def incoming() -> Path:
 
 
 def open_uploads(user: User) -> list[Upload]:
-    """The person's unfinished ones in teams that they still work in."""
+    """The person's unfinished ones in teams that they still work in, each with `arrived`, its bytes so far."""
     teams = Team.objects.of(user)
-    return list(Upload.objects.filter(user=user, state=UploadState.OPEN, team__in=teams).select_related("team"))
+    found = list(Upload.objects.filter(user=user, state=UploadState.OPEN, team__in=teams).select_related("team"))
+    for one in found:
+        one.arrived = offset(one)  # type: ignore[attr-defined]
+    return found
 
 
 def _append(file: int, here: int, data: bytes) -> None:

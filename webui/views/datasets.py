@@ -1,0 +1,161 @@
+"""The page of a dataset: its versions, its report, and a view of each row."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from engine.dataset_report import DatasetReport
+from jobs.datasets import rows
+from jobs.datasets.inspections import NothingThere, ask, read_report, record
+from jobs.models import AuditEvent, Dataset, Inspection
+from webui.dataset_forms import FORMAT, InspectForm, default_asked
+from webui.datasets.page import chosen_inspection, page_context
+from webui.datasets.viewer import shown_row
+
+LARGEST_ROW = 10**15
+
+
+@require_safe
+@login_required
+@never_cache
+def dataset_detail(request: HttpRequest, dataset_id: int) -> HttpResponse:
+    dataset = _dataset(request, dataset_id)
+    return render(request, "webui/dataset/detail.html", page_context(request, _person(request), dataset))
+
+
+@require_POST
+@login_required
+@never_cache
+def dataset_inspect(request: HttpRequest, dataset_id: int) -> HttpResponse:
+    """Look at the data with these settings, which are kept with the dataset; `again` makes a report anew."""
+    dataset, user = _dataset(request, dataset_id), _person(request)
+    form = InspectForm(dataset, user, request.POST)
+    if not form.is_valid():
+        context = page_context(request, user, dataset, form)
+        return render(request, "webui/dataset/detail.html", context, status=422)
+    wanted = (form.cleaned_data[FORMAT], form.options())
+    if wanted != (dataset.format, dataset.options):
+        dataset.format, dataset.options = wanted
+        dataset.save(update_fields=["format", "options"])
+        AuditEvent.objects.create(user=user, action="dataset.read_as", detail={"dataset": dataset.pk})
+    try:
+        inspection = ask(dataset, form.asked(), user, again="again" in request.POST)
+    except NothingThere:
+        messages.error(request, _("Nothing that can be used lies at this path now."))
+        return redirect("dataset", dataset.pk)
+    response = redirect("dataset", dataset.pk)
+    response["Location"] += f"?report={inspection.pk}"
+    return response
+
+
+@require_safe
+@never_cache
+def dataset_progress(request: HttpRequest, dataset_id: int, inspection_id: int) -> HttpResponse:
+    """Whether a report is there; for the page's script."""
+    inspection = record(_inspection(request, dataset_id, inspection_id))
+    return JsonResponse({"state": inspection.state, "ended": inspection.ended})
+
+
+@require_safe
+@never_cache
+def dataset_report(request: HttpRequest, dataset_id: int, inspection_id: int) -> HttpResponse:
+    """The report as JSON, to keep."""
+    report = read_report(_inspection(request, dataset_id, inspection_id))
+    if report is None:
+        raise Http404
+    return _download(report, f"report-{inspection_id}.json")
+
+
+@require_safe
+@login_required
+@never_cache
+def dataset_row(request: HttpRequest, dataset_id: int, row: int) -> HttpResponse:
+    """What the model sees of a row: `?report=` names the settings, `?all=1` shows a long row whole."""
+    dataset = _dataset(request, dataset_id)
+    inspection = chosen_inspection(dataset, None, request.GET.get("report", ""))
+    if inspection is None:
+        return _first_report(request, dataset, row)
+    whole = request.GET.get("all") == "1"
+    if not 1 <= row <= LARGEST_ROW:
+        raise Http404
+    seen = rows.see(inspection, row, rows.ALL_TOKENS if whole else rows.TOKENS)
+    total = seen.view.rows if seen.view and seen.view.rows else inspection.summary.get("read")
+    if seen.view is not None:
+        rows.ask_ahead(inspection, row + 1, row - 1)
+    context = {
+        "dataset": dataset,
+        "inspection": inspection,
+        "row": row,
+        "total": total,
+        "previous": row - 1 if row > 1 else None,
+        "next": row + 1 if total is None or row < total else None,
+        "whole": whole,
+        "shown": shown_row(seen.view, whole) if seen.view else None,
+        "reason": seen.reason,
+        "query": f"?report={inspection.pk}",
+    }
+    return render(request, "webui/dataset/row.html", context)
+
+
+@require_safe
+@never_cache
+def dataset_row_ready(request: HttpRequest, dataset_id: int, inspection_id: int, row: int) -> HttpResponse:
+    """Whether a view is there; for the page's script. Asks for it again when nothing has come of it."""
+    if not 1 <= row <= LARGEST_ROW:
+        raise Http404
+    inspection = _inspection(request, dataset_id, inspection_id)
+    seen = rows.see(inspection, row, rows.ALL_TOKENS if request.GET.get("all") == "1" else rows.TOKENS)
+    return JsonResponse({"ended": seen.view is not None or bool(seen.reason)})
+
+
+def _first_report(request: HttpRequest, dataset: Dataset, row: int) -> HttpResponse:
+    """A row is looked at with the settings of a report: where there is none, one is begun."""
+    try:
+        inspection = ask(dataset, default_asked(dataset), _person(request))
+    except NothingThere:
+        messages.error(request, _("Nothing that can be used lies at this path now."))
+        return redirect("dataset", dataset.pk)
+    response = redirect("dataset-row", dataset.pk, row)
+    response["Location"] += f"?report={inspection.pk}"
+    return response
+
+
+def _download(report: DatasetReport, name: str) -> HttpResponse:
+    text = json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=2)
+    response = HttpResponse(text + "\n", content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _dataset(request: HttpRequest, dataset_id: int) -> Dataset:
+    """404 for what belongs to another team, and for who is not logged in where a script asks."""
+    if not request.user.is_authenticated:
+        raise Http404
+    found = Dataset.objects.visible_to(request.user).select_related("team").filter(pk=dataset_id).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _inspection(request: HttpRequest, dataset_id: int, inspection_id: int) -> Inspection:
+    dataset = _dataset(request, dataset_id)
+    mine = Inspection.objects.select_related("version__dataset").filter(version__dataset=dataset)
+    found = mine.filter(pk=inspection_id).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _person(request: HttpRequest) -> User:
+    return cast(User, request.user)
