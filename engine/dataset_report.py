@@ -275,14 +275,7 @@ def to_json(shape: DatasetReport | RowView, language: str) -> dict[str, Any]:
     """What `--json` prints: the values, and beside each code its text in `language`."""
     data = shape.model_dump(mode="json")
     if isinstance(shape, DatasetReport):
-        data["problems"] = [
-            {
-                **problem.model_dump(mode="json"),
-                "message": message(problem, language),
-                "remedy": remedy(problem, language),
-            }
-            for problem in shape.problems
-        ]
+        data["problems"] = [_told(problem, language) for problem in shape.problems]
         for drops in (data["drops"], *(file["drops"] for file in data["files"])):
             for drop in drops:
                 for example in drop["examples"]:
@@ -290,6 +283,14 @@ def to_json(shape: DatasetReport | RowView, language: str) -> dict[str, Any]:
     elif shape.reason:
         data["message"] = row_text(shape.reason, shape.parameters, language)
     return data
+
+
+def _told(problem: Problem, language: str) -> dict[str, Any]:
+    return {
+        **problem.model_dump(mode="json"),
+        "message": message(problem, language),
+        "remedy": remedy(problem, language),
+    }
 
 
 def row_text(code: str, parameters: dict[str, Value], language: str) -> str:
