@@ -32,6 +32,12 @@ class RowIndex:
     marks: list[tuple[int, int, int]] = field(default_factory=list)
     last: Broken | None = None
     """The last row, if it cannot be read: in an array it is where the file breaks off."""
+    places: Places = field(default_factory=Places)
+    """Of the reading that fills it in."""
+
+    def place(self) -> int:
+        """Byte up to which the file has been read; only while it is being read."""
+        return self.places.now()
 
     def before(self, row: int) -> int:
         """Place in `marks` of the last one before a row, counted from 1."""
@@ -44,7 +50,7 @@ class RowIndex:
 
 def indexed(file: DataFile, format_name: str, index: RowIndex) -> Iterator[Record | Broken]:
     """Every row of a file; `index` is filled in along the way, and whole at the end. Raises OSError."""
-    places = Places()
+    places = index.places
     due, place = True, 0
     for record in records(file, format_name, reader, places):
         if due and places.kind:
