@@ -6,13 +6,14 @@ all its files in their order, broken ones too: row 7 of the report is `--row 7`,
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from engine.plan import Reason
-from engine.problem_texts import message, reason, remedy
+from engine.problem_texts import reason
 from engine.problems import Problem, Value
+from engine.spec import TrainOn
 
 VERSION = 1
 Unit = Literal["tokens", "characters"]
@@ -75,7 +76,8 @@ class Rows(_Shape):
 
 
 class FormatChoice(_Shape):
-    """sniffed: what the file looks like, null if like none; used: asked for, else sniffed, null if neither."""
+    """sniffed: what this file looks like, null if like none; used: the dataset's, which is what was asked for, else
+    what the first file that looks like something looks like."""
 
     used: str | None
     sniffed: str | None
@@ -86,7 +88,7 @@ class FormatChoice(_Shape):
 
     @property
     def differs(self) -> bool:
-        return self.asked is not None and self.sniffed is not None and self.asked != self.sniffed
+        return self.sniffed is not None and self.used != self.sniffed
 
 
 class FileReport(_Shape):
@@ -111,6 +113,8 @@ class TemplateChoice(_Shape):
 
     name: str
     source: Literal["tokenizer", "asked", "family"]
+    notes: tuple[str, ...] = ()
+    """Codes of what was done because the template does not take everything, such as a system text."""
 
 
 class Vocabulary(_Shape):
@@ -122,6 +126,7 @@ class Vocabulary(_Shape):
     size: int
     largest_id: int
     model_size: int | None = None
+    outside_count: int = 0
     outside: tuple[str, ...] = ()
     """The first few tokens of the tokenizer whose id the model lacks."""
 
@@ -185,6 +190,9 @@ class Asked(_Shape):
     format: str | None = None
     tokenizer: str | None = None
     template: str | None = None
+    train_on: TrainOn = "every_answer"
+    columns: dict[str, str] = {}
+    tags: dict[str, str] = {}
     seq_length: int | None = None
 
 
@@ -212,13 +220,19 @@ class DatasetReport(_Shape):
     characters: Lengths = Lengths(unit="characters")
     tokens: Lengths | None = None
     trained: Trained | None = None
+    joined: bool = False
+    """All rows are documents: they are put one behind the other and split, so that no length loses anything."""
     seq_lengths: tuple[AtLength, ...] = ()
     seconds: float = 0.0
 
 
 class Turn(_Shape):
+    """calls: of tools, as `name({...})`; reasoning: what was thought before, where the row has it apart."""
+
     role: str
     content: str
+    reasoning: str = ""
+    calls: tuple[str, ...] = ()
 
 
 class Token(_Shape):
@@ -269,27 +283,6 @@ class RowView(_Shape):
     token_count: int | None = None
     trained_tokens: int | None = None
     cut: Cut | None = None
-
-
-def to_json(shape: DatasetReport | RowView, language: str) -> dict[str, Any]:
-    """What `--json` prints: the values, and beside each code its text in `language`."""
-    data = shape.model_dump(mode="json")
-    if isinstance(shape, DatasetReport):
-        data["problems"] = [
-            {
-                **problem.model_dump(mode="json"),
-                "message": message(problem, language),
-                "remedy": remedy(problem, language),
-            }
-            for problem in shape.problems
-        ]
-        for drops in (data["drops"], *(file["drops"] for file in data["files"])):
-            for drop in drops:
-                for example in drop["examples"]:
-                    example["message"] = row_text(drop["reason"], example["parameters"], language)
-    elif shape.reason:
-        data["message"] = row_text(shape.reason, shape.parameters, language)
-    return data
 
 
 def row_text(code: str, parameters: dict[str, Value], language: str) -> str:

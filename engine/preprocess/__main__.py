@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import formats
@@ -15,6 +16,7 @@ from engine.formats import Broken, DataFile, Sample
 from engine.preprocess import chat, documents, parquet, store
 from engine.preprocess.report import Report
 from engine.preprocess.store import Ids, Row
+from engine.model_folder import read_json_object
 from engine.problems import Value
 from engine.run_folder import write_atomic
 from engine.spec import TrainOptions
@@ -38,8 +40,10 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     report = Report()
     files = formats.find(train.dataset.path, stage.roots)
     batches = _batches(files, train, report, emitter)
-    make_rows = _conversations if train.stage == "sft" else _documents
-    rows = make_rows(tokenizer, batches, train, report)
+    if train.stage == "sft":
+        rows = _conversations(tokenizer, batches, train, report, model_type(Path(stage.spec.model_path)))
+    else:
+        rows = _documents(tokenizer, batches, train, report)
     print(f" {report.sentence()}; samples: {len(rows)}", flush=True)
     if report.shortened or report.dropped:
         problem = report.problem(train.seq_length)
@@ -51,6 +55,11 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     text = json.dumps(report.to_json(rows, train.seq_length), indent=2)
     write_atomic(stage.folder.data / "report.json", text + "\n")
     emitter.emit("progress", done=report.read, total=report.read, unit="rows", seconds_left=0)
+
+
+def model_type(folder: Path) -> str:
+    """Of config.json; empty if there is none."""
+    return str((read_json_object(folder / "config.json") or {}).get("model_type") or "")
 
 
 def _batches(files: tuple[DataFile, ...], train: TrainOptions, report: Report, emitter: Emitter) -> Iterator[list[Sample]]:
@@ -76,15 +85,15 @@ def _samples(files: tuple[DataFile, ...], train: TrainOptions, report: Report) -
 
 
 def _conversations(
-    tokenizer: PreTrainedTokenizerBase, batches: Iterator[list[Sample]], train: TrainOptions, report: Report
+    tokenizer: PreTrainedTokenizerBase, batches: Iterator[list[Sample]], train: TrainOptions, report: Report, kind: str
 ) -> list[Row]:
     """One sample for each row, cut to `seq_length` where it is longer."""
-    if not tokenizer.chat_template:
-        raise Failure("preprocess.no_chat_template", "model_path", path=str(tokenizer.name_or_path))
+    chosen = chat.Chat(tokenizer, train.dataset.template, train.dataset.train_on, kind)
+    print(f" chat template: {chosen.template.name}; {', '.join(chosen.notes) or 'as it is'}", flush=True)
     kept = []
     for batch in batches:
-        usable = list(_rendered(tokenizer, batch, report))
-        encoded = chat.encode(tokenizer, [rendered for _, rendered in usable])
+        usable = list(_rendered(chosen, batch, report))
+        encoded = chosen.encode([rendered for _, rendered in usable])
         for (line, _), (ids, labels) in zip(usable, encoded, strict=True):
             row = (ids[: train.seq_length], labels[: train.seq_length])
             if not store.trained_tokens(row[1]):
@@ -96,12 +105,10 @@ def _conversations(
     return kept
 
 
-def _rendered(
-    tokenizer: PreTrainedTokenizerBase, batch: list[Sample], report: Report
-) -> Iterator[tuple[int, chat.Rendered]]:
+def _rendered(chosen: chat.Chat, batch: list[Sample], report: Report) -> Iterator[tuple[int, chat.Rendered]]:
     for sample in batch:
         try:
-            yield sample.line, chat.render(tokenizer, sample)
+            yield sample.line, chosen.render(sample)
         except chat.Unusable as unusable:
             report.drop(str(unusable), sample.line)
 
