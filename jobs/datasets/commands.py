@@ -1,30 +1,22 @@
-"""The engine's command lines for questions about a dataset."""
+"""The question to `python -m engine.inspection` about a dataset, as JSON on its standard input."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-OPTIONS = {
-    "format": "--format",
-    "tokenizer": "--tokenizer-name-or-path",
-    "template": "--template",
-    "train_on": "--train-on",
-    "seq_length": "--seq-length",
-}
-"""What is asked → the engine's name of it."""
+from django.conf import settings
+
+ASKED = ("format", "tokenizer", "template", "train_on", "columns", "tags", "seq_length")
 
 
-def inspect_argv(path: str, asked: Mapping[str, Any], *more: str) -> list[str]:
-    """`python -m engine inspect` for a path and what was asked about it."""
-    return [sys.executable, "-m", "engine", "inspect", "--input", path, *_options(asked), *more, "--json"]
-
-
-def _options(asked: Mapping[str, Any]) -> Iterator[str]:
-    for name, option in OPTIONS.items():
-        if asked.get(name):
-            yield from (option, str(asked[name]))
-    for name in ("columns", "tags"):
-        for key, value in (asked.get(name) or {}).items():
-            yield from (f"--{name}", f"{key}={value}")
+def request(path: str, asked: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """roots: held to by the process that opens the files, too. cache: where places of rows are kept."""
+    return {
+        "input": path,
+        **{name: asked[name] for name in ASKED if asked.get(name)},
+        "roots": [str(root) for root in settings.ROOTS],
+        "cache": str(Path(settings.DATA_DIR) / "reports" / "places"),
+        **more,
+    }

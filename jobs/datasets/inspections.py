@@ -24,8 +24,9 @@ from pydantic import ValidationError
 
 from engine.dataset_report import VERSION, DatasetReport
 from engine.failures import Failure
+from engine.problems import Problem
 from engine.roots import resolved
-from jobs.datasets.commands import inspect_argv
+from jobs.datasets.commands import request
 from jobs.datasets.process import TIMED_OUT, answer, is_alive, launch, returncode
 from jobs.datasets.summary import summary_of
 from jobs.datasets.versions import current_version, file_digest, stamp
@@ -77,8 +78,8 @@ def start(inspection_id: int) -> bool:
     if found is None or found.ended:
         return False
     Inspection.objects.filter(pk=found.pk, state=InspectionState.WAITING).update(state=InspectionState.RUNNING)
-    argv = inspect_argv(found.version.dataset.path, found.asked)
-    return launch(found.folder, argv, seconds=SECONDS, slots=slots("report", SLOTS))
+    question = request(found.version.dataset.path, found.asked, progress=True)
+    return launch(found.folder, question, seconds=SECONDS, slots=slots("report", SLOTS))
 
 
 def record(found: Inspection) -> Inspection:
@@ -199,11 +200,23 @@ def _learn_format(dataset: Dataset, report: DatasetReport) -> None:
 
 
 def _why(folder: Path, code: str) -> str:
-    """What the engine said last."""
+    """Findings as JSON, else what the engine said last."""
     if code == TIMED_OUT:
         return TIMED_OUT
+    told = problems_of(folder)
+    if told:
+        return json.dumps([problem.model_dump(mode="json") for problem in told])
     try:
         lines = (folder / "errors.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except FileNotFoundError:
         lines = []
-    return f"{code}: {' '.join(lines[-3:])}"[:2000]
+    return f"{code}: {' '.join(line for line in lines if not line.startswith('{'))[-1900:]}"
+
+
+def problems_of(folder: Path) -> list[Problem]:
+    """What the engine says where it gave no answer to the question."""
+    try:
+        told = json.loads(answer(folder) or "{}").get("problems", [])
+        return [Problem.model_validate(one) for one in told]
+    except (ValueError, AttributeError):
+        return []

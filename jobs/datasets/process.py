@@ -2,10 +2,11 @@
 
 Like a run's supervisor it is nobody's child, so that the worker may go, and it writes files only:
 
-    question.json   argv of the engine, seconds that it may take, and the slots of which it takes one
+    request.json    what the engine reads on standard input
+    limits.json     seconds that it may take, and the slots of which it takes one
     lock            held by the living process
     answer.json     what the engine printed, whole
-    errors.log      what it said on standard error
+    errors.log      what it said on standard error; lines of JSON are its progress
     returncode      written last; `timeout` when the time was over
 """
 
@@ -22,27 +23,30 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from engine.run_folder import write_atomic
 from engine.runner.launching import PRIVATE
 from engine.runner.locks import take
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
+ENGINE = (sys.executable, "-m", "engine.inspection")
 DETACH = '"$@" &'
 """The shell ends at once, so that the process is nobody's child and leaves no zombie with its launcher."""
 TIMED_OUT = "timeout"
+LAST_BYTES = 4000
 NICE = 10
 """Trainings on the same machine come first."""
 PR_SET_PDEATHSIG = 1
 
 
-def launch(folder: Path, argv: Sequence[str], *, seconds: float, slots: Sequence[Path]) -> bool:
+def launch(folder: Path, request: Mapping[str, Any], *, seconds: float, slots: Sequence[Path]) -> bool:
     """Begin to answer in this folder; False when that is being done already or has been."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o750)
     if (folder / "returncode").exists() or is_alive(folder):
         return False
-    question = {"argv": list(argv), "seconds": seconds, "slots": [str(slot) for slot in slots]}
-    write_atomic(folder / "question.json", json.dumps(question))
+    write_atomic(folder / "request.json", json.dumps(request))
+    write_atomic(folder / "limits.json", json.dumps({"seconds": seconds, "slots": [str(slot) for slot in slots]}))
     command = [sys.executable, "-m", "jobs.datasets.process", str(folder)]
     with (folder / "errors.log").open("ab") as log:
         subprocess.run(
@@ -89,6 +93,25 @@ def answer(folder: Path) -> str | None:
         return None
 
 
+def progress(folder: Path) -> dict[str, Any]:
+    """The engine's last word on how far it is: rows, bytes, and size of all; empty if it has said nothing yet."""
+    try:
+        with (folder / "errors.log").open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LAST_BYTES))
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return {}
+    return next((found for line in reversed(lines) if (found := _progress(line))), {})
+
+
+def _progress(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _environment(ours: Mapping[str, str]) -> dict[str, str]:
     """Without secrets: the engine reads what people have brought along."""
     kept = {name: value for name, value in ours.items() if name not in PRIVATE and not name.startswith("DJANGO_")}
@@ -117,20 +140,20 @@ def _die_with_parent() -> None:
 
 def work(folder: Path) -> None:
     """Ask the engine and keep what it says."""
-    question = json.loads((folder / "question.json").read_text(encoding="utf-8"))
-    slot = _slot([Path(path) for path in question["slots"]])
-    part = folder / "answer.part"
-    with part.open("wb") as output, (folder / "errors.log").open("ab") as errors:
+    limits = json.loads((folder / "limits.json").read_text(encoding="utf-8"))
+    slot = _slot([Path(path) for path in limits["slots"]])
+    part, asked = folder / "answer.part", folder / "request.json"
+    with asked.open("rb") as request, part.open("wb") as output, (folder / "errors.log").open("ab") as errors:
         process = subprocess.Popen(
-            question["argv"],
-            stdin=subprocess.DEVNULL,
+            ENGINE,
+            stdin=request,
             stdout=output,
             stderr=errors,
             cwd=PROJECT_ROOT,
             preexec_fn=_die_with_parent,
         )
         try:
-            code = str(process.wait(question["seconds"]))
+            code = str(process.wait(limits["seconds"]))
         except subprocess.TimeoutExpired:
             code = TIMED_OUT
             os.killpg(process.pid, signal.SIGKILL)

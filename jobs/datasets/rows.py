@@ -10,8 +10,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from engine.dataset_report import RowView
-from jobs.datasets.commands import inspect_argv
-from jobs.datasets.inspections import slots
+from engine.problems import Problem
+from jobs.datasets.commands import request
+from jobs.datasets.inspections import problems_of, slots
 from jobs.datasets.process import TIMED_OUT, answer, is_alive, launch, returncode
 from jobs.datasets.versions import stamp
 from jobs.messages import send_view_row
@@ -28,10 +29,15 @@ KEPT = 500
 
 
 class Seen(NamedTuple):
-    """view: None while it is being made, and where it cannot be; then `reason` says why."""
+    """view: None while it is being made, and where it cannot be; then `reason` or the problems say why."""
 
     view: RowView | None
     reason: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        return self.view is not None or bool(self.reason)
 
 
 def see(found: Inspection, row: int, tokens: int = TOKENS) -> Seen:
@@ -63,8 +69,8 @@ def start(inspection_id: int, row: int, tokens: int) -> bool:
         return False
     folder = _folder(found, row, tokens)
     _forget_old(folder.parent)
-    argv = inspect_argv(found.version.dataset.path, found.asked, "--row", str(row), "--tokens", str(tokens))
-    return launch(folder, argv, seconds=SECONDS, slots=slots("row", SLOTS))
+    question = request(found.version.dataset.path, found.asked, row=row, most_tokens=tokens)
+    return launch(folder, question, seconds=SECONDS, slots=slots("row", SLOTS))
 
 
 def _folder(found: Inspection, row: int, tokens: int) -> Path:
@@ -91,7 +97,7 @@ def _made(folder: Path, code: str) -> Seen:
             return Seen(RowView.model_validate_json(text))
     except ValidationError:
         pass
-    return Seen(None, TIMED_OUT if code == TIMED_OUT else "failed")
+    return Seen(None, TIMED_OUT if code == TIMED_OUT else "failed", tuple(problems_of(folder)))
 
 
 def _forget_old(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,12 +12,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from engine.problem_texts import message, remedy
+from engine.problems import Problem
 from jobs.datasets.inspections import newest_done, read_report, record
 from jobs.datasets.process import TIMED_OUT
 from jobs.datasets.versions import current_version, latest
 from jobs.models import Dataset, DatasetVersion, Inspection, InspectionState, Weights
 from webui.dataset_forms import InspectForm
 from webui.datasets.report import shown
+from webui.reader import language, sentences
 
 VERSIONS_SHOWN = 20
 
@@ -60,7 +65,17 @@ def why_failed(inspection: Inspection | None) -> str:
         return _("The data changed while it was being read. Make the report again.")
     if inspection.reason == TIMED_OUT:
         return _("It took too long and was ended.")
-    return inspection.reason
+    try:
+        return told([Problem.model_validate(one) for one in json.loads(inspection.reason)])
+    except (ValueError, TypeError):
+        return inspection.reason
+
+
+def told(problems: Iterable[Problem]) -> str:
+    """Findings in the reader's language, one after the other."""
+    return sentences(
+        *(text for one in problems for text in (message(one, language()), remedy(one, language())) if text)
+    )
 
 
 def train_url(dataset: Dataset, inspection: Inspection | None) -> str:

@@ -17,9 +17,10 @@ from django.views.decorators.http import require_POST, require_safe
 from engine.dataset_report import DatasetReport
 from jobs.datasets import rows
 from jobs.datasets.inspections import NothingThere, ask, read_report, record
+from jobs.datasets.process import progress
 from jobs.models import AuditEvent, Dataset, Inspection
 from webui.dataset_forms import FORMAT, InspectForm, default_asked
-from webui.datasets.page import chosen_inspection, page_context
+from webui.datasets.page import chosen_inspection, page_context, told
 from webui.datasets.viewer import shown_row
 
 LARGEST_ROW = 10**15
@@ -63,7 +64,8 @@ def dataset_inspect(request: HttpRequest, dataset_id: int) -> HttpResponse:
 def dataset_progress(request: HttpRequest, dataset_id: int, inspection_id: int) -> HttpResponse:
     """Whether a report is there; for the page's script."""
     inspection = record(_inspection(request, dataset_id, inspection_id))
-    return JsonResponse({"state": inspection.state, "ended": inspection.ended})
+    state = {"state": inspection.state, "ended": inspection.ended, **progress(inspection.folder)}
+    return JsonResponse(state)
 
 
 @require_safe
@@ -102,6 +104,7 @@ def dataset_row(request: HttpRequest, dataset_id: int, row: int) -> HttpResponse
         "whole": whole,
         "shown": shown_row(seen.view, whole) if seen.view else None,
         "reason": seen.reason,
+        "why": told(seen.problems),
         "query": f"?report={inspection.pk}",
     }
     return render(request, "webui/dataset/row.html", context)
@@ -115,7 +118,7 @@ def dataset_row_ready(request: HttpRequest, dataset_id: int, inspection_id: int,
         raise Http404
     inspection = _inspection(request, dataset_id, inspection_id)
     seen = rows.see(inspection, row, rows.ALL_TOKENS if request.GET.get("all") == "1" else rows.TOKENS)
-    return JsonResponse({"ended": seen.view is not None or bool(seen.reason)})
+    return JsonResponse({"ended": seen.ended})
 
 
 def _first_report(request: HttpRequest, dataset: Dataset, row: int) -> HttpResponse:
