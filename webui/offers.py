@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from engine.catalog import Catalog
 from engine.readable import words
 from jobs.models import Dataset, Node, Team, Weights
+from webui.dataset_forms import READ_BY
 from webui.fields import FIELDS
 from webui.forms import Offers, Suggestion
 
@@ -28,11 +29,17 @@ def offers(user: User, catalog: Catalog) -> Offers:
         models=model_choices(catalog),
         hardware=[(name, words.hardware(name)) for name in catalog.hardware],
         suggestions={
-            "datasets": [Suggestion(row.path, row.name, {"train.dataset.format": row.format}) for row in datasets],
+            "datasets": [Suggestion(row.path, row.name, _read_as(row)) for row in datasets],
             "weights": [Suggestion(row.path, row.name, {"model": row.model}) for row in weights],
             "lengths": [Suggestion(str(length), "") for length in lengths],
         },
     )
+
+
+def _read_as(dataset: Dataset) -> dict[str, str]:
+    """How a dataset is read, by spec path: what another one may have left in these inputs is emptied."""
+    read_as = dict.fromkeys((one.path for one in READ_BY if one.kind != "choice" or not one.choices[0][0]), "")
+    return {**read_as, **dataset.options, **({"train.dataset.format": dataset.format} if dataset.format else {})}
 
 
 def model_choices(catalog: Catalog) -> list[tuple[str, list[tuple[str, str]]]]:
