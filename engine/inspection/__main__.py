@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-import logging
+import os
 import signal
 import sys
 import time
@@ -30,7 +30,7 @@ def main() -> int:
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.modules["torch"] = None  # type: ignore[assignment]  # transformers does without; it takes a second to import
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     request = Request.model_validate_json(sys.stdin.buffer.read())
     try:
         shape, code = answer(request)

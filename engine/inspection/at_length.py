@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.dataset_report import AtLength
 from engine.inspection.lengths import LengthCounts
 from engine.inspection.packing import packed_sequences
+from engine.inspection.rows import Learnt
 
 USUAL = (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
-Learnt = NDArray[np.bool_]
-"""Of each token of a row: does it enter the loss? [length]; the first one never does."""
 
 
 class _Count:
@@ -62,8 +60,8 @@ class AtLengths:
         """For documents: one behind the other, each with an end token, split into equal samples; nothing is lost."""
         stream = lengths.total + lengths.rows
         for count in self._counts:
-            sequences = -(-stream // count.seq_length)
-            padding = _share(sequences * count.seq_length - stream, sequences * count.seq_length)
+            sequences = stream // count.seq_length + (stream % count.seq_length > 1)  # one token predicts nothing
+            padding = _share(max(0, sequences * count.seq_length - stream), sequences * count.seq_length)
             yield AtLength(
                 seq_length=count.seq_length,
                 asked=count.seq_length == self._asked,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine import formats
 from engine.dataset_report import DatasetReport, FileReport, FormatChoice, Place
@@ -17,11 +17,13 @@ from engine.inspection import findings, row_index
 from engine.inspection.choosing import choose
 from engine.inspection.dropping import DropList, shown
 from engine.inspection.duplicates import DuplicateFinder
-from engine.inspection.rendering import Rendering
 from engine.inspection.request import Request
 from engine.inspection.row_index import RowIndex
 from engine.inspection.tally import Tally
 from engine.problems import Problem
+
+if TYPE_CHECKING:
+    from engine.inspection.rendering import Rendering
 
 BATCH_ROWS = 1000
 BATCH_CHARACTERS = 4_000_000
@@ -66,6 +68,8 @@ def opened(request: Request) -> Rendering | None:
     """None where no tokenizer was named. Raises Failure."""
     if request.tokenizer is None:
         return None
+    from engine.inspection.rendering import Rendering  # transformers takes a second to import
+
     return Rendering(request.tokenizer, request.template, request.train_on, request.roots)
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
 
 from engine.dataset_report import TemplateChoice, Vocabulary
 from engine.failures import Failure
 from engine.formats import Sample
-from engine.inspection.at_length import Learnt
+from engine.inspection.rows import Encoded, Refused
 from engine.model_folder import read_json_object
 from engine.preprocess.chat import Chat, Rendered, Unusable
 from engine.preprocess.offsets import Encoder
-from engine.preprocess.store import IGNORED, Ids
+from engine.preprocess.store import IGNORED
 from engine.roots import Roots
 from engine.spec import TrainOn
 
@@ -26,21 +23,6 @@ if TYPE_CHECKING:
 FIELD = "model_path"
 SHOWN = 5
 """Tokens that are named."""
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """ids: int32 [length]; learnt: bool [length]."""
-
-    ids: Ids
-    learnt: Learnt
-
-
-@dataclass(frozen=True)
-class Refused:
-    """reason: code of a text."""
-
-    reason: str
 
 
 class Rendering:
@@ -129,7 +111,3 @@ class Rendering:
     def special(self, number: int) -> bool:
         known = self._backend.get_added_tokens_decoder().get(number)
         return known is not None and bool(known.special)
-
-
-def trained(row: Encoded) -> int:
-    return int(np.count_nonzero(row.learnt))

@@ -10,7 +10,7 @@ from engine.inspection.at_length import AtLengths
 from engine.inspection.dropping import EXAMPLES, DropList, Drops, Examples, parameters
 from engine.inspection.duplicates import DuplicateFinder
 from engine.inspection.lengths import LengthCounts
-from engine.inspection.rendering import Encoded, Refused, trained
+from engine.inspection.rows import Encoded, Refused
 from engine.problems import Value
 
 ROLE_ORDER = ("row.role_order", "row.no_answer", "row.unknown_role", "row.empty_turn")
@@ -61,7 +61,7 @@ class Tally:
             self._drop(row.reason, place, {})
             return
         size, is_text = len(row.ids), sample.text is not None
-        if not is_text and not trained(row):
+        if not is_text and not row.trained:
             self._drop("row.nothing_learnt", place, {})
             return
         self._look(sample, place)
@@ -76,7 +76,7 @@ class Tally:
 
     def _count(self, row: Encoded, place: Place, *, is_text: bool) -> None:
         self.tokens.add([len(row.ids)])
-        self._trained += trained(row)
+        self._trained += row.trained
         self._texts += is_text
         self._at.add(row.learnt)
         if self._model_size is not None and len(row.ids) and int(row.ids.max()) >= self._model_size:

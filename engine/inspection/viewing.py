@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from engine import formats
 from engine.dataset_report import Cut, Place, RowView, Token, Turn
@@ -13,10 +14,13 @@ from engine.inspection.choosing import choose
 from engine.inspection.dropping import parameters, shown
 from engine.inspection.inspecting import opened, read_as
 from engine.inspection.one_row import RawRow, read_row
-from engine.inspection.rendering import Encoded, Refused, Rendering, trained
 from engine.inspection.request import Request
+from engine.inspection.rows import Encoded, Refused
 from engine.inspection.tally import FILLED
 from engine.problems import Value
+
+if TYPE_CHECKING:
+    from engine.inspection.rendering import Rendering
 
 MOST_CHARACTERS = 1 << 20
 """Of a row's texts that are shown; what is longer ends with an ellipsis."""
@@ -78,7 +82,7 @@ def _rendered(shape: RowView, sample: Sample, rendering: Rendering, request: Req
     if isinstance(rendered, Refused):
         return shape.model_copy(update={"reason": rendered.reason})
     [row] = rendering.tokens([rendered])
-    learnt = trained(row)
+    learnt = row.trained
     reason, values = _refusal(sample, row, seq_length)
     return shape.model_copy(
         update={
