@@ -60,12 +60,17 @@ class InspectForm(forms.Form):
         return {
             one.path: self.cleaned_data[one.path]
             for one in READ_BY
-            if one.path != FORMAT and self.cleaned_data[one.path]
+            if one.path != FORMAT and self.cleaned_data[one.path] not in ("", usual(one))
         }
 
     def asked(self) -> dict[str, Any]:
         read_as = {**self.options(), FORMAT: self.cleaned_data[FORMAT]}
         return _asked(read_as, self.cleaned_data["tokenizer"], self.cleaned_data["seq_length"])
+
+
+def usual(one: Field) -> str:
+    """What an input holds where nothing else was wanted."""
+    return one.choices[0][0] if one.kind == "choice" else ""
 
 
 def default_asked(dataset: Dataset) -> dict[str, Any]:
@@ -112,9 +117,10 @@ def _weights(dataset: Dataset, user: User) -> list[Weights]:
 
 def _field(one: Field) -> forms.Field:
     if one.kind == "choice":
-        choices = [("", _("as it looks")), *one.choices] if one.path == FORMAT else list(one.choices)
+        choices: list[Any] = [("", _("as it looks")), *one.choices] if one.path == FORMAT else list(one.choices)
         return forms.ChoiceField(label=str(one.label), choices=choices, required=False)
-    return forms.CharField(label=str(one.label), required=False, max_length=200, help_text=str(one.hint))
+    widget = forms.TextInput({"placeholder": str(one.placeholder)})
+    return forms.CharField(label=str(one.label), required=False, max_length=200, widget=widget)
 
 
 def limit_words() -> str:

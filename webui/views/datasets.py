@@ -83,13 +83,13 @@ def dataset_report(request: HttpRequest, dataset_id: int, inspection_id: int) ->
 @never_cache
 def dataset_row(request: HttpRequest, dataset_id: int, row: int) -> HttpResponse:
     """What the model sees of a row: `?report=` names the settings, `?all=1` shows a long row whole."""
+    if not 1 <= row <= LARGEST_ROW:
+        raise Http404
     dataset = _dataset(request, dataset_id)
     inspection = chosen_inspection(dataset, None, request.GET.get("report", ""))
     if inspection is None:
         return _first_report(request, dataset, row)
     whole = request.GET.get("all") == "1"
-    if not 1 <= row <= LARGEST_ROW:
-        raise Http404
     seen = rows.see(inspection, row, rows.ALL_TOKENS if whole else rows.TOKENS)
     total = seen.view.rows if seen.view and seen.view.rows else inspection.summary.get("read")
     if seen.view is not None:
