@@ -30,7 +30,7 @@ let last = "";
 function say(file, what, done) {
   const percent = Math.floor((100 * done) / file.size);
   one("progress").value = percent;
-  tell(fill(form.dataset[`text${what[0].toUpperCase()}${what.slice(1)}`], { sent: size(done), size: size(file.size), percent }), what !== last);
+  tell(fill(form.dataset[`text${what[0].toUpperCase()}${what.slice(1)}`], { sent: size(done), size: size(file.size), percent: `${percent} %` }), what !== last);
   last = what;
 }
 
