@@ -27,17 +27,23 @@ from engine.failures import Failure
 from engine.problems import Problem
 from engine.roots import resolved
 from jobs.datasets.commands import request
-from jobs.datasets.process import TIMED_OUT, answer, is_alive, launch, returncode
+from jobs.datasets.process import TIMED_OUT, answer, is_alive, launch, refuse, returncode
 from jobs.datasets.summary import summary_of
 from jobs.datasets.versions import current_version, file_digest, stamp
+from jobs.foreign import is_foreign, is_foreign_data
 from jobs.messages import send_inspect
 from jobs.models import Dataset, DatasetVersion, Inspection, InspectionState, Team
 
 log = logging.getLogger(__name__)
+ENDED = (InspectionState.DONE, InspectionState.FAILED)
 SECONDS = 6 * 3600.0
 """What a report may take."""
 SLOTS = 2
 """Reports that are made at once."""
+MOST_RUNNING = 8
+"""Processes, those that wait for a slot among them; more reports wait as rows."""
+MOST_UNFINISHED = 10
+"""Reports that one person waits for."""
 RESEND_AFTER = timedelta(seconds=15)
 TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json", "added_tokens.json",
@@ -49,8 +55,12 @@ class NothingThere(Exception):
     """There is nothing at the dataset's path that could be inspected."""
 
 
+class TooMany(Exception):
+    """The person waits for so many reports that no more are begun."""
+
+
 def ask(dataset: Dataset, asked: Mapping[str, Any], user: User | None, *, again: bool = False) -> Inspection:
-    """The report about what lies there now; begun unless there is one already. Raises NothingThere.
+    """The report about what lies there now; begun unless there is one already. Raises NothingThere and TooMany.
 
     asked: format, tokenizer (a folder), template, train_on, seq_length, columns, tags; what is empty is left out.
     again: make it anew even where there is one.
@@ -62,6 +72,8 @@ def ask(dataset: Dataset, asked: Mapping[str, Any], user: User | None, *, again:
     key = _key(version, wanted)
     with transaction.atomic():
         found = _same(version, key, dataset.team)
+        if user is not None and (found is None or found.ended):
+            _refuse_too_many(user)
         if found is None:
             facts = {"asked": wanted, "created_by": user}
             found, _new = Inspection.objects.get_or_create(version=version, key=key, defaults=facts)
@@ -74,10 +86,17 @@ def ask(dataset: Dataset, asked: Mapping[str, Any], user: User | None, *, again:
 
 def start(inspection_id: int) -> bool:
     """Begin a report that is waiting, in a process of its own; True when that was done. For the worker."""
-    found = Inspection.objects.select_related("version__dataset").filter(pk=inspection_id).first()
+    found = Inspection.objects.select_related("version__dataset__team").filter(pk=inspection_id).first()
     if found is None or found.ended:
         return False
+    running = Inspection.objects.filter(state=InspectionState.RUNNING).exclude(pk=found.pk)
+    if running.count() >= MOST_RUNNING:
+        return False  # the reconciler asks again
     Inspection.objects.filter(pk=found.pk, state=InspectionState.WAITING).update(state=InspectionState.RUNNING)
+    foreign = foreign_problem(found)
+    if foreign is not None:
+        refuse(found.folder, foreign)
+        return False
     question = request(found.version.dataset.path, found.asked, progress=True)
     return launch(found.folder, question, seconds=SECONDS, slots=slots("report", SLOTS))
 
@@ -97,7 +116,7 @@ def record(found: Inspection) -> Inspection:
         changes |= {"state": InspectionState.DONE, "reason": "", "summary": summary_of(report)}
         _learn_format(found.version.dataset, report)
     same = Inspection.objects.filter(pk=found.pk, attempt=found.attempt)
-    if same.exclude(state__in=(InspectionState.DONE, InspectionState.FAILED)).update(**changes):
+    if same.exclude(state__in=ENDED).update(**changes):
         for name, value in changes.items():
             setattr(found, name, value)
     return found
@@ -115,7 +134,7 @@ def read_report(found: Inspection) -> DatasetReport | None:
 def look_after_all() -> None:
     """Record what has ended, and begin again what was lost with a message or a worker. For the reconciler."""
     unfinished = Inspection.objects.filter(state__in=(InspectionState.WAITING, InspectionState.RUNNING))
-    for found in unfinished.select_related("version__dataset"):
+    for found in unfinished.select_related("version__dataset__team"):
         try:
             _look_after(found)
         except DatabaseError:
@@ -132,6 +151,22 @@ def newest_done(version: DatasetVersion | None) -> Inspection | None:
 def slots(kind: str, count: int) -> list[Path]:
     """Lock files of which each process of a kind takes one."""
     return [Path(settings.DATA_DIR) / "run" / f"inspect-{kind}.{number}.lock" for number in range(count)]
+
+
+def foreign_problem(found: Inspection) -> Problem | None:
+    """Another team may have registered a file in the folder meanwhile, or the tokenizer's folder."""
+    dataset, tokenizer = found.version.dataset, found.asked.get("tokenizer")
+    if is_foreign_data(dataset.path, dataset.team):
+        return Problem(code="dataset.other_team", field="input", parameters={"path": dataset.path[:200]})
+    if tokenizer and is_foreign(tokenizer, dataset.team):
+        return Problem(code="weights.other_team", field="tokenizer", parameters={"path": tokenizer[:200]})
+    return None
+
+
+def _refuse_too_many(user: User) -> None:
+    unfinished = Inspection.objects.filter(created_by=user).exclude(state__in=ENDED)
+    if unfinished.count() >= MOST_UNFINISHED:
+        raise TooMany(str(user))
 
 
 def _look_after(found: Inspection) -> None:
@@ -162,7 +197,7 @@ def _begin_again(found: Inspection) -> None:
 
 def _same(version: DatasetVersion, key: str, team: Team) -> Inspection | None:
     """Of this version, or of any other of the team with the same content."""
-    found = Inspection.objects.select_related("version__dataset").filter(key=key, version__dataset__team=team)
+    found = Inspection.objects.select_related("version__dataset__team").filter(key=key, version__dataset__team=team)
     return found.filter(version=version).first() or found.filter(version__dataset=version.dataset).first()
 
 

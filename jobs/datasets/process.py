@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.problems import Problem
 from engine.run_folder import write_atomic
 from engine.runner.launching import PRIVATE
 from engine.runner.locks import take
@@ -60,6 +61,13 @@ def launch(folder: Path, request: Mapping[str, Any], *, seconds: float, slots: S
             check=True,
         )
     return True
+
+
+def refuse(folder: Path, problem: Problem) -> None:
+    """Leave an answer without asking the engine."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+    write_atomic(folder / "answer.json", json.dumps({"problems": [problem.model_dump(mode="json")]}))
+    write_atomic(folder / "returncode", "2")
 
 
 def is_alive(folder: Path) -> bool:

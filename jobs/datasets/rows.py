@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from engine.dataset_report import RowView
 from engine.problems import Problem
 from jobs.datasets.commands import request
-from jobs.datasets.inspections import problems_of, slots
-from jobs.datasets.process import TIMED_OUT, answer, is_alive, launch, returncode
+from jobs.datasets.inspections import foreign_problem, problems_of, slots
+from jobs.datasets.process import TIMED_OUT, answer, is_alive, launch, refuse, returncode
 from jobs.datasets.versions import stamp
 from jobs.messages import send_view_row
 from jobs.models import Inspection
@@ -24,6 +24,8 @@ TOKENS = 2000
 """Tokens that a page shows of a row at first; a longer one is shown whole when that is wanted."""
 ALL_TOKENS = 200_000
 RESEND_SECONDS = 5.0
+MOST_WAITING = 12
+"""Processes of one report, those that wait for a slot among them."""
 KEPT = 500
 """Views that are kept beside a report."""
 
@@ -64,11 +66,16 @@ def ask_ahead(found: Inspection, *rows: int) -> None:
 
 def start(inspection_id: int, row: int, tokens: int) -> bool:
     """Begin to make a view, in a process of its own. For the worker."""
-    found = Inspection.objects.select_related("version__dataset").filter(pk=inspection_id).first()
+    found = Inspection.objects.select_related("version__dataset__team").filter(pk=inspection_id).first()
     if found is None or row < 1:
         return False
     folder = _folder(found, row, tokens)
-    _forget_old(folder.parent)
+    if _forget_old(folder.parent) >= MOST_WAITING:
+        return False  # the page asks again
+    foreign = foreign_problem(found)
+    if foreign is not None:
+        refuse(folder, foreign)
+        return False
     question = request(found.version.dataset.path, found.asked, row=row, most_tokens=tokens)
     return launch(folder, question, seconds=SECONDS, slots=slots("row", SLOTS))
 
@@ -100,9 +107,10 @@ def _made(folder: Path, code: str) -> Seen:
     return Seen(None, TIMED_OUT if code == TIMED_OUT else "failed", tuple(problems_of(folder)))
 
 
-def _forget_old(folder: Path) -> None:
-    """Beyond so many, those that were made first."""
-    views = sorted((one for one in folder.iterdir()), key=lambda one: one.stat().st_mtime) if folder.is_dir() else []
+def _forget_old(folder: Path) -> int:
+    """Beyond so many, those that were made first; returns how many are being made."""
+    views = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime) if folder.is_dir() else []
     for view in views[:-KEPT]:
         if not is_alive(view):
             shutil.rmtree(view, ignore_errors=True)
+    return sum(returncode(view) is None and is_alive(view) for view in views[-KEPT:])

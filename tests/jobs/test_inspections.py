@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from jobs.datasets import inspections, rows
-from jobs.datasets.inspections import NothingThere, ask, look_after_all, read_report, record
+from jobs.datasets.inspections import NothingThere, TooMany, ask, look_after_all, read_report, record
 from jobs.datasets.process import is_alive
 from jobs.datasets.rows import Seen, see
 from jobs.models import Dataset, Inspection, InspectionState, Team
@@ -196,6 +196,32 @@ def test_a_view_of_data_that_has_changed_is_refused(dataset: Dataset, alice: Use
     found = made(ask(dataset, {}, alice))
     Path(dataset.path).write_text("\n".join(LINES))
     assert see(found, 1) == Seen(None, "changed")
+
+
+def test_what_another_team_has_registered_meanwhile_is_not_read(dataset: Dataset, alice: User, data_dir: Path) -> None:
+    Dataset.objects.filter(pk=dataset.pk).update(path=str(data_dir / "datasets"))
+    dataset.refresh_from_db()
+    found = ask(dataset, {}, alice)
+    other = Team.objects.create(name="beta")
+    Dataset.objects.create(team=other, name="theirs", path=str(data_dir / "datasets" / "rows.jsonl"))
+    found = made(found)
+    assert found.state == InspectionState.FAILED
+    assert "dataset.other_team" in found.reason
+    assert not (found.folder / "errors.log").exists()
+    assert seen(found, 1).problems[0].code == "dataset.other_team"
+
+
+def test_nobody_waits_for_very_many_reports(dataset: Dataset, alice: User) -> None:
+    for length in range(8, 8 + inspections.MOST_UNFINISHED):
+        ask(dataset, {"seq_length": length}, alice)
+    with pytest.raises(TooMany):
+        ask(dataset, {"seq_length": 999}, alice)
+    assert ask(dataset, {"seq_length": 8}, alice).state == InspectionState.WAITING
+    Inspection.objects.filter(asked__seq_length__gt=8).update(state=InspectionState.RUNNING)
+    waiting = Inspection.objects.get(asked__seq_length=8)
+    inspect(waiting.pk)
+    waiting.refresh_from_db()
+    assert waiting.state == InspectionState.WAITING
 
 
 def test_the_engines_process_has_no_secrets(dataset: Dataset, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:

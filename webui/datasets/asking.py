@@ -7,13 +7,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from jobs.datasets.inspections import NothingThere, ask
+from jobs.datasets.inspections import NothingThere, TooMany, ask
 from jobs.models import Dataset
 
 
 def ask_quietly(dataset: Dataset, asked: Mapping[str, Any], user: User) -> None:
-    """A dataset is registered even where its file has just gone: its page says so."""
+    """A dataset is registered even where its file has just gone or there is too much to do: its page says so."""
     try:
         ask(dataset, asked, user)
-    except NothingThere:
+    except (NothingThere, TooMany):
         return

@@ -11,12 +11,13 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from engine.dataset_report import DatasetReport
 from jobs.datasets import rows
-from jobs.datasets.inspections import NothingThere, ask, read_report, record
+from jobs.datasets.inspections import NothingThere, TooMany, ask, read_report, record
 from jobs.datasets.process import progress
 from jobs.models import AuditEvent, Dataset, Inspection
 from webui.dataset_forms import FORMAT, InspectForm, default_asked
@@ -24,6 +25,7 @@ from webui.datasets.page import chosen_inspection, page_context, told
 from webui.datasets.viewer import shown_row
 
 LARGEST_ROW = 10**15
+TOO_MANY = gettext_lazy("You wait for many reports already. Let some of them end first.")
 
 
 @require_safe
@@ -53,6 +55,9 @@ def dataset_inspect(request: HttpRequest, dataset_id: int) -> HttpResponse:
         inspection = ask(dataset, form.asked(), user, again="again" in request.POST)
     except NothingThere:
         messages.error(request, _("Nothing that can be used lies at this path now."))
+        return redirect("dataset", dataset.pk)
+    except TooMany:
+        messages.error(request, str(TOO_MANY))
         return redirect("dataset", dataset.pk)
     response = redirect("dataset", dataset.pk)
     response["Location"] += f"?report={inspection.pk}"
@@ -127,6 +132,9 @@ def _first_report(request: HttpRequest, dataset: Dataset, row: int) -> HttpRespo
         inspection = ask(dataset, default_asked(dataset), _person(request))
     except NothingThere:
         messages.error(request, _("Nothing that can be used lies at this path now."))
+        return redirect("dataset", dataset.pk)
+    except TooMany:
+        messages.error(request, str(TOO_MANY))
         return redirect("dataset", dataset.pk)
     response = redirect("dataset-row", dataset.pk, row)
     response["Location"] += f"?report={inspection.pk}"
