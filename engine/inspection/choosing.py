@@ -30,6 +30,8 @@ def sniff(file: DataFile) -> str | None:
     """What a file looks like; None if like nothing, or if it cannot be read."""
     if _is_lines(file):
         return "text"
+    if not file.path.is_file():  # a pipe would wait for ever
+        return None
     try:
         for record in islice(records(file, "", reader), LOOKED_AT):
             if isinstance(record, Record) and (name := formats.looks_like(record.value)) is not None:
