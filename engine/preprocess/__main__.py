@@ -13,10 +13,10 @@ from engine import formats
 from engine.events import Emitter
 from engine.failures import Failure
 from engine.formats import Broken, DataFile, Sample
+from engine.model_folder import read_json_object
 from engine.preprocess import chat, documents, parquet, store
 from engine.preprocess.report import Report
 from engine.preprocess.store import Ids, Row
-from engine.model_folder import read_json_object
 from engine.problems import Value
 from engine.run_folder import write_atomic
 from engine.spec import TrainOptions
@@ -62,7 +62,9 @@ def model_type(folder: Path) -> str:
     return str((read_json_object(folder / "config.json") or {}).get("model_type") or "")
 
 
-def _batches(files: tuple[DataFile, ...], train: TrainOptions, report: Report, emitter: Emitter) -> Iterator[list[Sample]]:
+def _batches(
+    files: tuple[DataFile, ...], train: TrainOptions, report: Report, emitter: Emitter
+) -> Iterator[list[Sample]]:
     """Samples of the dataset, `BATCH` at a time. Raises Failure at a broken row: the data is not what was meant."""
     samples = _samples(files, train, report)
     while batch := list(islice(samples, BATCH)):

@@ -9,7 +9,6 @@ may rewrite what was said before (Qwen3 leaves out earlier thoughts) without any
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Sequence
 
 from engine.preprocess.manner import Manner
@@ -81,9 +80,7 @@ def careful(
 def _exchanged(turn: Turn) -> Turn:
     """The turn with another answer, whose first and last characters are not those of the real one."""
     said = turn["content"].strip()
-    stand_in = next(
-        word for word in _STAND_INS if not said or (said[0] != word[0] and said[-1] != word[-1])
-    )
+    stand_in = next(word for word in _STAND_INS if not said or (said[0] != word[0] and said[-1] != word[-1]))
     if said or not turn.get("tool_calls"):
         return {**turn, "content": stand_in}
     first, *more = turn["tool_calls"]
@@ -94,14 +91,24 @@ def _exchanged(turn: Turn) -> Turn:
 
 def _changed(text: str, other: str) -> Span:
     """Where two texts differ, in the first of them."""
-    first = len(os.path.commonprefix([text, other]))
+    first = shared(text, other)
     rest, other_rest = text[first:][::-1], other[first:][::-1]
-    return first, len(text) - len(os.path.commonprefix([rest, other_rest]))
+    return first, len(text) - shared(rest, other_rest)
 
 
-def _begin(
-    text: str, asked: Sequence[Turn], tools: object, room: Span, template: ChatTemplate, manner: Manner
-) -> int:
+def shared(first: str, second: str) -> int:
+    """How many characters two texts have in common at their begin."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _begin(text: str, asked: Sequence[Turn], tools: object, room: Span, template: ChatTemplate, manner: Manner) -> int:
     """Where the answer begins that stands in `room`: behind its opening, or where the text opened for it ends."""
     before, first = room
     opened = text.rfind(manner.opening, before, first) if manner.opening.strip() else -1
