@@ -92,6 +92,10 @@ TEXTS = {
     ),
 }
 ROWS = {
+    "file.too_packed": Text(
+        "{packed} kB are said to hold {rows} rows, and {size} MB in a column: no real data is packed like this.",
+        "{packed} kB 的文件声称含有 {rows} 行、单列 {size} MB：真实数据不会有这样的压缩率。",
+    ),
     "row.no_format": Text("The format of this row is not known.", "此行的格式未知。"),
     "row.nothing_learnt": Text("There is nothing to learn in this row.", "此行没有可学习的内容。"),
     "row.question_fills_seq_length": Text(
