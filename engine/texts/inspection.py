@@ -4,8 +4,8 @@ from engine.texts.entry import Text
 
 TEXTS = {
     "dataset.no_format": Text(
-        "{path} looks like no format that is known here.",
-        "{path} 看起来不是任何已知格式。",
+        "{path} looks like no format that is known here. {why_text}",
+        "{path} 看起来不是任何已知格式。{why_text}",
         "Name the format, and the columns if they have other names.",
         "请指定格式；若列名不同，请一并指定。",
     ),
@@ -104,12 +104,4 @@ ROWS = {
     ),
     "row.template_refused": Text("The chat template does not take this conversation.", "对话模板不接受这段对话。"),
     "row.answers_left_out": Text("The chat template leaves out the last answer.", "对话模板略去了最后一个回答。"),
-    "sniff.alpaca": Text("It has the keys instruction and output.", "含有键 instruction 和 output。"),
-    "sniff.sharegpt": Text("It has a list named conversations.", "含有名为 conversations 的列表。"),
-    "sniff.moss": Text("It has an object named chat.", "含有名为 chat 的对象。"),
-    "sniff.openai": Text(
-        "It has a list named messages with a role in each.", "含有名为 messages 的列表，各项带 role。"
-    ),
-    "sniff.text": Text("It has a text named text.", "含有名为 text 的文本。"),
-    "sniff.lines": Text("Its name ends with .txt: each line is a text.", "文件名以 .txt 结尾：每行为一篇文本。"),
 }

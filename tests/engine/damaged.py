@@ -216,7 +216,7 @@ CASES: dict[str, Damage] = {
         lines(LINE, '{"instruction": "a", "output": "b", "output": "c"}'), 1, 1, ("row.duplicate_key",), usable=True
     ),
     "a Parquet file of numbers": Damage(
-        _parquet(instruction=[1, 2], output=[3, 4]), 0, 2, ("row.not_text",), ("dataset.nothing_kept",)
+        _parquet(instruction=[1, 2], output=[3, 4]), 0, 2, ("row.no_format",), ("dataset.no_format",)
     ),
     "a Parquet file of other columns": Damage(
         _parquet(a=["x"], b=["y"]), 0, 1, ("row.no_format",), ("dataset.no_format",)
