@@ -83,8 +83,11 @@ class FormatChoice(_Shape):
     sniffed: str | None
     asked: str | None
     why: str = ""
-    """Code of the text that says by what the format was recognised; empty if by nothing."""
+    """Code of the text that says by what it was recognised, or why it was not."""
     parameters: dict[str, Value] = {}
+    columns: dict[str, str] = {}
+    tags: dict[str, str] = {}
+    """Names that were used in the place of the format's own: as asked, else as seen."""
 
     @property
     def differs(self) -> bool:

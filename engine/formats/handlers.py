@@ -6,6 +6,7 @@ HANDLERS = {
     "AlpacaStyleInstructionHandler": "alpaca",
     "SharegptStyleInstructionHandler": "sharegpt",
     "OpenAIInstructionHandler": "openai",
+    "GeneralInstructionHandler": "alpaca",
     "MOSSMultiTurnHandler": "moss",
     "MOSSInstructionHandler": "moss",
     "GeneralPretrainHandler": "text",

@@ -3,47 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
+from dataclasses import dataclass
+from typing import TypeVar
 
 from engine import formats
 from engine.dataset_report import FormatChoice
-from engine.formats import DataFile
-from engine.formats.kinds import records
-from engine.formats.records import Record
+from engine.formats import DataFile, Sniffed
+from engine.inspection.dropping import parameters
 from engine.inspection.parquet_rows import reader
-
-LOOKED_AT = 50
-"""Rows at the begin of a file; the first one that looks like something decides."""
-
-
-def choose(files: Sequence[DataFile], asked: str | None) -> list[FormatChoice]:
-    """For each file. A dataset has one format: what was asked for, else that of the first file that looks like one."""
-    found = [sniff(file) for file in files]
-    used = asked or next((name for name in found if name is not None), None)
-    return [
-        FormatChoice(used=used, sniffed=name, asked=asked, why=_why(file, name))
-        for file, name in zip(files, found, strict=True)
-    ]
+from engine.inspection.request import Request, named
+from engine.spec import ColumnNames, TagNames
 
 
-def sniff(file: DataFile) -> str | None:
-    """What a file looks like; None if like nothing, or if it cannot be read."""
-    if _is_lines(file):
-        return "text"
+@dataclass(frozen=True)
+class Chosen:
+    """How every file of a dataset is read. format: None if it looks like none and none was asked for."""
+
+    format: str | None
+    columns: ColumnNames
+    tags: TagNames
+    files: tuple[FormatChoice, ...]
+
+
+def choose(files: Sequence[DataFile], request: Request) -> Chosen:
+    """A dataset has one format: what was asked for, else that of the first file that looks like one, with the
+    names of columns that were seen there."""
+    found = [_sniffed(file) for file in files]
+    first = next((one for one in found if one is not None and one.format is not None), None)
+    columns, tags = request.columns, request.tags
+    if request.format is None and first is not None:
+        columns = _filled(first.columns, columns)
+        tags = _filled(first.tags, tags)
+    used = request.format or (first.format if first is not None else None)
+    return Chosen(used, columns, tags, tuple(_choice(one, used, request, columns, tags) for one in found))
+
+
+Names = TypeVar("Names", ColumnNames, TagNames)
+
+
+def _filled(seen: Names, asked: Names) -> Names:
+    return seen.model_copy(update={key: value for key, value in asked.model_dump().items() if value is not None})
+
+
+def _sniffed(file: DataFile) -> Sniffed | None:
     try:
-        for record in islice(records(file, "", reader), LOOKED_AT):
-            if isinstance(record, Record) and (name := formats.looks_like(record.value)) is not None:
-                return name
+        if file.path.is_file():  # a pipe would wait for ever
+            return formats.sniff([file], reader)
     except OSError:  # said when all of it is read
-        return None
+        pass
     return None
 
 
-def _why(file: DataFile, name: str | None) -> str:
-    if name is None:
-        return ""
-    return "sniff.lines" if _is_lines(file) else f"sniff.{name}"
-
-
-def _is_lines(file: DataFile) -> bool:
-    return file.path.suffix.lower() == ".txt"
+def _choice(
+    found: Sniffed | None, used: str | None, request: Request, columns: ColumnNames, tags: TagNames
+) -> FormatChoice:
+    return FormatChoice(
+        used=used,
+        sniffed=found and found.format,
+        asked=request.format,
+        why="" if found is None else found.why.code,
+        parameters={} if found is None else parameters(found.why.parameters),
+        columns=named(columns),
+        tags=named(tags),
+    )

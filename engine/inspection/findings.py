@@ -48,7 +48,8 @@ def _of_format(report: DatasetReport) -> Iterator[Problem]:
     for file in report.files:
         if file.format.used is None:
             if file.rows.read:
-                yield _problem("dataset.no_format", "error", path=file.path)
+                values = {**file.format.parameters, "path": file.path, "why": file.format.why}
+                yield Problem(code="dataset.no_format", field=INPUT, parameters=values)
             return
         if file.format.differs:
             severity: Severity = "warning" if file.rows.kept else "error"

@@ -14,7 +14,7 @@ from engine.formats import Broken, DataFile, Sample
 from engine.formats.fields import guarded
 from engine.formats.records import Record
 from engine.inspection import findings, row_index
-from engine.inspection.choosing import choose
+from engine.inspection.choosing import Chosen, choose
 from engine.inspection.dropping import DropList, shown
 from engine.inspection.duplicates import DuplicateFinder
 from engine.inspection.request import Request
@@ -73,11 +73,11 @@ def opened(request: Request) -> Rendering | None:
     return Rendering(request.tokenizer, request.template, request.train_on, request.roots)
 
 
-def read_as(format_name: str | None, request: Request) -> Callable[[Record], Sample | Broken]:
+def read_as(chosen: Chosen) -> Callable[[Record], Sample | Broken]:
     """What makes a sample of a record; without a format, none is one."""
-    if format_name is None:
+    if chosen.format is None:
         return lambda record: Broken(record.line, "row.no_format", {}, record.file)
-    return guarded(formats.get(format_name).reader(request.columns, request.tags))
+    return guarded(formats.get(chosen.format).reader(chosen.columns, chosen.tags))
 
 
 @dataclass
@@ -92,10 +92,13 @@ class _Pass:
     _before: int = 0
     _size: int = 0
 
+    def __post_init__(self) -> None:
+        self._chosen = choose(self.files, self.request)
+        self._read = read_as(self._chosen)
+
     def all(self) -> Iterator[FileReport]:
-        choices = choose(self.files, self.request.format)
         sizes = [_size(file) for file in self.files]
-        for number, (file, choice) in enumerate(zip(self.files, choices, strict=True)):
+        for number, (file, choice) in enumerate(zip(self.files, self._chosen.files, strict=True)):
             self._before, self._size = sum(sizes[:number]), sum(sizes)
             first = self.tally.all.read + 1
             self.tally.begin_file()
@@ -134,11 +137,10 @@ class _Pass:
         self, number: int, first: int, file: DataFile, choice: FormatChoice, index: RowIndex
     ) -> Iterator[list[_Row]]:
         """Rows with their places, so many that it is worth tokenizing them at once."""
-        read = read_as(choice.used, self.request)
         batch: list[_Row] = []
         characters = 0
         for count, record in enumerate(row_index.indexed(file, choice.used or "", index)):
-            item = record if isinstance(record, Broken) else read(record)
+            item = record if isinstance(record, Broken) else self._read(record)
             batch.append((Place(file=number, row=first + count, line=item.line), item))
             characters += _length(item)
             if len(batch) >= BATCH_ROWS or characters > BATCH_CHARACTERS:

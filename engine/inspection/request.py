@@ -41,11 +41,11 @@ class Request(BaseModel):
             tokenizer=self.tokenizer and shown(self.tokenizer),
             template=self.template,
             train_on=self.train_on,
-            columns=_named(self.columns),
-            tags=_named(self.tags),
+            columns=named(self.columns),
+            tags=named(self.tags),
             seq_length=self.seq_length,
         )
 
 
-def _named(names: ColumnNames | TagNames) -> dict[str, str]:
+def named(names: ColumnNames | TagNames) -> dict[str, str]:
     return {key: shown(value) for key, value in names.model_dump().items() if value is not None}

@@ -29,9 +29,10 @@ MOST_CHARACTERS = 1 << 20
 def view(request: Request, row: int) -> RowView:
     """Raises Failure `dataset.no_such_row`, or what keeps the dataset from being read; and OSError."""
     files = formats.find(request.input, request.roots, findings.INPUT)
-    used = choose(files, request.format)[0].used
+    chosen = choose(files, request)
+    used = chosen.format
     number, file, found, rows = _find(request, files, used or "", row)
-    item = found.record if isinstance(found.record, Broken) else read_as(used, request)(found.record)
+    item = found.record if isinstance(found.record, Broken) else read_as(chosen)(found.record)
     shape = RowView(
         asked=request.asked,
         path=shown(file.name),

@@ -9,8 +9,7 @@ text. The others (a tokenizer that normalizes, or SentencePiece's) are encoded w
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +22,15 @@ if TYPE_CHECKING:
 
 Spans = Sequence[tuple[int, int]]
 Lengths = NDArray[np.int64]
+IdsOf = Callable[[Sequence[str]], list[Ids]]
 
 
 class Encoder:
     """One tokenizer, with what is known of its tokens."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, ids: IdsOf | None = None) -> None:
+        """ids: what encodes texts in the place of the tokenizer itself, to the same ids; for byte-level ones only."""
+        self._own = ids
         self._backend: Any = tokenizer.backend_tokenizer
         self._lengths = _byte_lengths(self._backend)
         self._composes = self._backend.normalizer is not None
@@ -47,10 +49,9 @@ class Encoder:
             return self._with_offsets(texts, spans)
         if self._composes:
             texts, spans = _composed(texts, spans)
-        batch = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
-        lists = [item.ids for item in batch]
-        counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        flat = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(counts.sum()))
+        encoded = (self._own or self.ids)(texts)
+        counts = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+        flat = np.concatenate(encoded) if encoded else np.empty(0, np.int32)
         return self._labelled(flat, counts, texts, spans)
 
     def _labelled(self, flat: Ids, counts: Lengths, texts: Sequence[str], spans: Sequence[Spans]) -> list[Row]:

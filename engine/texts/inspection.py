@@ -4,8 +4,8 @@ from engine.texts.entry import Text
 
 TEXTS = {
     "dataset.no_format": Text(
-        "{path} looks like no format that is known here.",
-        "{path} 看起来不是任何已知格式。",
+        "{path} looks like no format that is known here. {why_text}",
+        "{path} 看起来不是任何已知格式。{why_text}",
         "Name the format, and the columns if they have other names.",
         "请指定格式；若列名不同，请一并指定。",
     ),
@@ -92,6 +92,10 @@ TEXTS = {
     ),
 }
 ROWS = {
+    "file.too_packed": Text(
+        "{packed} kB are said to hold {rows} rows, and {size} MB in a column: no real data is packed like this.",
+        "{packed} kB 的文件声称含有 {rows} 行、单列 {size} MB：真实数据不会有这样的压缩率。",
+    ),
     "row.no_format": Text("The format of this row is not known.", "此行的格式未知。"),
     "row.nothing_learnt": Text("There is nothing to learn in this row.", "此行没有可学习的内容。"),
     "row.question_fills_seq_length": Text(
@@ -100,12 +104,4 @@ ROWS = {
     ),
     "row.template_refused": Text("The chat template does not take this conversation.", "对话模板不接受这段对话。"),
     "row.answers_left_out": Text("The chat template leaves out the last answer.", "对话模板略去了最后一个回答。"),
-    "sniff.alpaca": Text("It has the keys instruction and output.", "含有键 instruction 和 output。"),
-    "sniff.sharegpt": Text("It has a list named conversations.", "含有名为 conversations 的列表。"),
-    "sniff.moss": Text("It has an object named chat.", "含有名为 chat 的对象。"),
-    "sniff.openai": Text(
-        "It has a list named messages with a role in each.", "含有名为 messages 的列表，各项带 role。"
-    ),
-    "sniff.text": Text("It has a text named text.", "含有名为 text 的文本。"),
-    "sniff.lines": Text("Its name ends with .txt: each line is a text.", "文件名以 .txt 结尾：每行为一篇文本。"),
 }
