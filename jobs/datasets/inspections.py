@@ -35,6 +35,8 @@ from jobs.messages import send_inspect
 from jobs.models import Dataset, DatasetVersion, Inspection, InspectionState, Team
 
 log = logging.getLogger(__name__)
+DROPS = "report.drops.jsonl"
+"""Complete list of the rows that cannot be used, beside the answer."""
 ENDED = (InspectionState.DONE, InspectionState.FAILED)
 SECONDS = 6 * 3600.0
 """What a report may take."""
@@ -97,7 +99,8 @@ def start(inspection_id: int) -> bool:
     if foreign is not None:
         refuse(found.folder, foreign)
         return False
-    question = request(found.version.dataset.path, found.asked, progress=True)
+    drops = str(found.folder / DROPS)
+    question = request(found.version.dataset.path, found.asked, progress=True, drops=drops)
     return launch(found.folder, question, seconds=SECONDS, slots=slots("report", SLOTS))
 
 

@@ -74,6 +74,8 @@ def test_a_report_says_what_becomes_of_every_row(dataset: Dataset, model: Path, 
     assert (report.rows.read, report.rows.kept, report.rows.dropped) == (44, 42, 2)
     assert sorted(drop.examples[0].line for drop in report.drops) == [41, 42]
     assert report.duplicates.rows == 1
+    listed = [json.loads(line) for line in (found.folder / inspections.DROPS).read_text().splitlines()]
+    assert [one["line"] for one in listed] == [41, 42]
     assert report.tokens is not None
     assert found.summary["dropped"] == 2
     assert 64 in [length for length, _cut, _dropped in found.summary["cuts"]]

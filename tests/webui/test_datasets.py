@@ -32,7 +32,7 @@ from engine.dataset_report import (
 )
 from engine.problems import Problem
 from jobs.datasets import rows
-from jobs.datasets.inspections import ask, record
+from jobs.datasets.inspections import DROPS, ask, record
 from jobs.datasets.versions import current_version
 from jobs.models import Dataset, Inspection, Job, Team, Weights
 from tests.webui.test_assets import AsUser
@@ -80,7 +80,9 @@ def finished(entry: Dataset, answer: str, asked: dict[str, Any] | None = None, c
 
 @pytest.fixture
 def done(entry: Dataset) -> Inspection:
-    return finished(entry, report().model_dump_json())
+    found = finished(entry, report().model_dump_json())
+    (found.folder / DROPS).write_text('{"row": 7}\n')
+    return found
 
 
 def addresses(entry: Dataset, done: Inspection) -> list[str]:
@@ -91,6 +93,7 @@ def addresses(entry: Dataset, done: Inspection) -> list[str]:
         f"{at}/rows/1/",
         f"{at}/reports/{done.pk}/state/",
         f"{at}/reports/{done.pk}/report.json",
+        f"{at}/reports/{done.pk}/dropped.jsonl",
         f"{at}/reports/{done.pk}/rows/1/",
     ]
 
@@ -100,19 +103,19 @@ def test_the_team_and_an_admin_see_every_page(
 ) -> None:
     for person in (alice, bob, admin_user):
         client = as_user(person)
-        assert [client.get(url).status_code for url in addresses(entry, done)] == [200] * 6
+        assert [client.get(url).status_code for url in addresses(entry, done)] == [200] * 7
         assert client.post(f"/datasets/{entry.pk}/inspect/", {"train.dataset.format": "alpaca"}).status_code == 302
 
 
 def test_strangers_find_nothing(as_user: AsUser, charlie: User, entry: Dataset, done: Inspection) -> None:
     client = as_user(charlie)
-    assert [client.get(url).status_code for url in addresses(entry, done)] == [404] * 6
+    assert [client.get(url).status_code for url in addresses(entry, done)] == [404] * 7
     assert client.post(f"/datasets/{entry.pk}/inspect/").status_code == 404
     assert "Greetings" not in client.get("/datasets/").content.decode()
 
 
 def test_who_is_not_logged_in_sees_nothing(client: Client, entry: Dataset, done: Inspection) -> None:
-    assert [client.get(url).status_code for url in addresses(entry, done)] == [302, 302, 302, 404, 404, 404]
+    assert [client.get(url).status_code for url in addresses(entry, done)] == [302, 302, 302, 404, 404, 404, 404]
     assert client.post(f"/datasets/{entry.pk}/inspect/").status_code == 302
 
 
@@ -121,7 +124,7 @@ def test_a_report_of_one_dataset_is_not_found_under_another(
 ) -> None:
     other = Dataset.objects.create(team=team, name="Other", path=str(data_dir / "datasets" / "none.json"))
     client = as_user(alice)
-    for path in ("state/", "report.json", "rows/1/"):
+    for path in ("state/", "report.json", "dropped.jsonl", "rows/1/"):
         assert client.get(f"/datasets/{other.pk}/reports/{done.pk}/{path}").status_code == 404
 
 

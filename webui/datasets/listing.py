@@ -40,7 +40,8 @@ def short_line(summary: Mapping[str, Any], seq_length: int | None = None) -> str
     found = cut_at(summary, seq_length)
     if found is not None:
         at = {"length": found.seq_length, "share": _share(found.cut)}
-        parts.append(_("at %(length)s %(share)s are cut") % at)
+        words = _("at %(length)s %(share)s are cut") if found.cut else _("at %(length)s nothing is cut")
+        parts.append(words % at)
         if found.dropped:
             parts.append(_("%(share)s lose the whole answer") % {"share": _share(found.dropped)})
     return ("；" if language() == "zh-hans" else "; ").join(parts)

@@ -97,15 +97,16 @@ def shown(report: DatasetReport) -> Shown:
 
 
 def template_words(choice: TemplateChoice | None) -> str:
-    """Which chat template is used, and where it comes from."""
+    """Which chat template is used, where it comes from, and what it does not take as it is."""
     if choice is None:
         return ""
     words = {
-        "tokenizer": _("%(name)s, brought along by the tokenizer"),
+        "tokenizer": _("the tokenizer's own"),
         "asked": _("%(name)s, as asked"),
         "family": _("%(name)s, ours for the model's family, since the tokenizer brings none"),
     }
-    return words[choice.source] % {"name": choice.name}
+    notes = (row_text(code, {}, language()) for code in choice.notes)
+    return sentences(words[choice.source] % {"name": choice.name}, *notes)
 
 
 def format_words(choice: FormatChoice) -> tuple[str, str]:

@@ -20,6 +20,11 @@ urlpatterns = [
         name="dataset-report",
     ),
     path(
+        "datasets/<int:dataset_id>/reports/<int:inspection_id>/dropped.jsonl",
+        datasets.dataset_drops,
+        name="dataset-drops",
+    ),
+    path(
         "datasets/<int:dataset_id>/reports/<int:inspection_id>/rows/<int:row>/",
         datasets.dataset_row_ready,
         name="dataset-row-ready",

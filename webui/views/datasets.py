@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import cast
 
+from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -17,8 +20,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from engine.dataset_report import DatasetReport
 from jobs.datasets import rows
-from jobs.datasets.inspections import NothingThere, TooMany, ask, read_report, record
+from jobs.datasets.inspections import DROPS, NothingThere, TooMany, ask, read_report, record
 from jobs.datasets.process import progress
+from jobs.datasets.versions import PIECE
 from jobs.models import AuditEvent, Dataset, Inspection
 from webui.dataset_forms import FORMAT, InspectForm, default_asked
 from webui.datasets.page import chosen_inspection, page_context, told
@@ -81,6 +85,30 @@ def dataset_report(request: HttpRequest, dataset_id: int, inspection_id: int) ->
     if report is None:
         raise Http404
     return _download(report, f"report-{inspection_id}.json")
+
+
+@require_safe
+@never_cache
+def dataset_drops(request: HttpRequest, dataset_id: int, inspection_id: int) -> HttpResponseBase:
+    """Every row that cannot be used, a line of JSON each, to keep."""
+    inspection = _inspection(request, dataset_id, inspection_id)
+    path = inspection.folder / DROPS
+    if not path.is_file():
+        raise Http404
+    response = StreamingHttpResponse(_pieces(path), content_type="application/x-ndjson")
+    response["Content-Disposition"] = f'attachment; filename="dropped-{inspection_id}.jsonl"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+async def _pieces(path: Path) -> AsyncIterator[bytes]:
+    """Asynchronous: Django would collect a plain iterator in memory."""
+    file = await sync_to_async(path.open)("rb")
+    try:
+        while data := await sync_to_async(file.read)(PIECE):
+            yield data
+    finally:
+        file.close()
 
 
 @require_safe
