@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
@@ -101,9 +101,13 @@ def dataset_drops(request: HttpRequest, dataset_id: int, inspection_id: int) -> 
     return response
 
 
+def _opened(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
 async def _pieces(path: Path) -> AsyncIterator[bytes]:
     """Asynchronous: Django would collect a plain iterator in memory."""
-    file = await sync_to_async(path.open)("rb")
+    file = await sync_to_async(_opened)(path)
     try:
         while data := await sync_to_async(file.read)(PIECE):
             yield data
