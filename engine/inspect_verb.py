@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
     process = subprocess.Popen(
         [sys.executable, "-m", "engine.inspection"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
     )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         said, _ = process.communicate(json.dumps(_request(options)).encode("utf-8", "surrogateescape"))
     except KeyboardInterrupt:

@@ -23,6 +23,8 @@ RAW_MOST = 1 << 18
 HEAD = 256
 """Bytes that are shown of a file that is no text."""
 _BETWEEN = re.compile(rb"[\s,]*")
+_AROUND = {"lines": b"\r\n", "csv": b"\r\n", "array": b" \t\r\n,"}
+"""What is between the rows, by kind."""
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[?")
 
 
@@ -49,7 +51,9 @@ def read_row(file: DataFile, format_name: str, index: RowIndex, row: int) -> Raw
         raw = part.bytes(begin, min(end, begin + RAW_MOST))
     size = end - begin
     if size <= RAW_MOST:
-        raw = (_OPENING.sub(b"", raw, count=1) if index.kind == "array" and not begin else raw).strip(b" \t\r\n,")
+        raw = (_OPENING.sub(b"", raw, count=1) if index.kind == "array" and not begin else raw).strip(
+            _AROUND[index.kind]
+        )
         size = len(raw)
     if isinstance(found, Broken) and row == index.rows and index.last is not None:
         found = index.last  # it was read with all that stands before it

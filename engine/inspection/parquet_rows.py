@@ -19,8 +19,8 @@ def reader(path: Path, name: str) -> Iterator[Record | Broken]:
 
 def one(path: Path, name: str, row: int) -> Record | Broken | None:
     """One row, from 1, out of its row group; None if it is not to be had so."""
-    import pyarrow as arrow
-    from pyarrow.parquet import ParquetFile
+    import pyarrow as arrow  # type: ignore[import-untyped]
+    from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
 
     from engine.preprocess.parquet import BATCH
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -123,27 +124,29 @@ def _tokens(text: str, row: Encoded, rendering: Rendering, first: int, most: int
     ids, offsets = rendering.offsets(text)
     if ids != row.ids.tolist():
         raise AssertionError("the tokens with offsets are other tokens")
-    parts = _parts(offsets)
+    shared = _shared(offsets)
     for position in range(first, min(len(ids), first + most)):
-        begin, end = offsets[position]
+        begin, end, part = shared.get(position) or (*offsets[position], "")
         yield Token(
             position=position,
             id=ids[position],
             text=text[begin:end],
             special=rendering.special(ids[position]),
             trained=bool(row.learnt[position]),
-            part=parts.get(position, ""),
+            part=part,
         )
 
 
-def _parts(offsets: Sequence[tuple[int, int]]) -> dict[int, str]:
-    """Tokens that are less than a character: several in a row stand for the same characters."""
-    found: dict[int, str] = {}
-    start = 0
-    for place in range(1, len(offsets) + 1):
-        if place < len(offsets) and offsets[place] == offsets[start] and offsets[start][0] < offsets[start][1]:
-            continue
-        if place - start > 1:
-            found |= {one: f"{one - start + 1}/{place - start}" for one in range(start, place)}
-        start = place
+def _shared(offsets: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int, str]]:
+    """Tokens that end inside a character: for each the characters that it and its neighbours stand for together,
+    and which of them it is."""
+    found: dict[int, tuple[int, int, str]] = {}
+    start, reach = 0, 0
+    for place, (begin, end) in enumerate([*offsets, (sys.maxsize, sys.maxsize)]):
+        if place and begin >= reach:
+            if place - start > 1:
+                whole = offsets[start][0], reach
+                found |= {one: (*whole, f"{one - start + 1}/{place - start}") for one in range(start, place)}
+            start = place
+        reach = max(reach, end)
     return found

@@ -38,7 +38,7 @@ FILES: dict[str, str | bytes] = {
     "plain.jsonl": "\n".join(json.dumps(row) + "\n" * (n % 3) for n, row in enumerate(ROWS)),
     "marked.jsonl": "\ufeff" + "\r\n".join("{oops" if n % 5 == 0 else json.dumps(row) for n, row in enumerate(ROWS)),
     "wrong_bytes.jsonl": b"\n".join(
-        b"\xff\xfe" if n % 7 == 0 else json.dumps(row).encode() for n, row in enumerate(ROWS)
+        b"no \xff" if n % 7 == 0 else json.dumps(row).encode() for n, row in enumerate(ROWS)
     ),
     "far.jsonl": "\n".join(json.dumps({**row, "output": "b" * (n * 4000)}) for n, row in enumerate(ROWS[:70])),
     "one_line.json": ARRAY,
