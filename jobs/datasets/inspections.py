@@ -230,10 +230,14 @@ def _moved_on(version: DatasetVersion) -> bool:
 
 
 def _learn_format(dataset: Dataset, report: DatasetReport) -> None:
-    used = next((file.format.used for file in report.files if file.format.used), "")
+    """Where nobody has said how it is read, it is read as it looks from now on, names of columns and tags included."""
     changes: dict[str, Any] = {"rows": report.rows.read}
-    if used and not dataset.format:
-        changes["format"] = used
+    looked = next((file.format for file in report.files if file.format.used), None)
+    if looked is not None and looked.used and not dataset.format:
+        seen = {f"columns.{key}": name for key, name in looked.columns.items()}
+        seen |= {f"tags.{key}": name for key, name in looked.tags.items()}
+        options = {f"train.dataset.{path}": name for path, name in seen.items()}
+        changes |= {"format": looked.used, "options": {**options, **dataset.options}}
     Dataset.objects.filter(pk=dataset.pk).update(**changes)
 
 

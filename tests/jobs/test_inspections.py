@@ -83,6 +83,17 @@ def test_a_report_says_what_becomes_of_every_row(dataset: Dataset, model: Path, 
     assert (dataset.format, dataset.rows) == ("alpaca", 44)
 
 
+def test_other_names_of_columns_are_learnt_with_the_format(dataset: Dataset, alice: User) -> None:
+    Path(dataset.path).write_text('{"question": "a", "answer": "b"}\n')
+    report = read_report(made(ask(dataset, {}, alice)))
+    assert report is not None
+    assert report.rows.kept == 1
+    dataset.refresh_from_db()
+    assert dataset.format == "alpaca"
+    names = {"train.dataset.columns.prompt": "question", "train.dataset.columns.response": "answer"}
+    assert dataset.options == names
+
+
 def test_the_same_question_is_answered_once_and_another_anew(dataset: Dataset, alice: User) -> None:
     first = made(ask(dataset, {"format": "alpaca"}, alice))
     assert ask(dataset, {"format": "alpaca", "template": ""}, None).pk == first.pk

@@ -44,7 +44,7 @@ def report(**changes: Any) -> DatasetReport:
     """A report of the engine's own shape, with a little of everything."""
     counts = Rows(read=51_200, kept=51_197, shortened=10, dropped=3)
     place = Example(file=0, row=7, line=7, parameters={"key": HOSTILE})
-    choice = FormatChoice(used="alpaca", sniffed="alpaca", asked=None, why="sniff.alpaca")
+    choice = FormatChoice(used="alpaca", sniffed="alpaca", asked=None, why="sniff.alpaca", parameters={"keys": HOSTILE})
     file = FileReport(path=f"{HOSTILE}.jsonl", size=9, first_row=1, format=choice, rows=counts)
     at = AtLength(
         seq_length=4096, asked=True, rows_whole=45_053, rows_cut=6_144, rows_dropped=0, rows_at_or_over=6_144,
@@ -145,7 +145,7 @@ def test_the_report_is_shown_and_nothing_in_it_is_markup(
     page = as_user(alice).get(f"/datasets/{entry.pk}/").content.decode()
     assert "51,200" in page
     assert f"/datasets/{entry.pk}/rows/7/?report={done.pk}" in page
-    assert "It has the keys instruction and output." in page
+    assert "The rows have a question and an answer: &lt;script&gt;" in page
     assert HOSTILE not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "12 %" in page

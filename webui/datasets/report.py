@@ -113,10 +113,19 @@ def format_words(choice: FormatChoice) -> tuple[str, str]:
     """The format that was used, and why."""
     used = str(FORMAT_LABELS.get(choice.used or "", choice.used or _("none that is known")))
     why = reason(Reason(decision="format", code=choice.why, parameters=choice.parameters), language())
+    parts = [why] if choice.why else []
     if choice.differs:
         looks = str(FORMAT_LABELS.get(choice.sniffed or "", choice.sniffed or ""))
-        why = sentences(_("As you asked; it looks like %(format)s.") % {"format": looks}, why if choice.why else "")
-    return used, why if choice.why or choice.differs else ""
+        words = (
+            _("As you asked; it looks like %(format)s.")
+            if choice.asked
+            else _("Unlike others, it looks like %(format)s.")
+        )
+        parts.insert(0, words % {"format": looks})
+    names = ", ".join(f"{name} = {value}" for name, value in (*choice.columns.items(), *choice.tags.items()))
+    if names:
+        parts.append(_("Other names: %(names)s.") % {"names": names})
+    return used, sentences(*parts)
 
 
 def _file_line(file: FileReport) -> FileLine:
