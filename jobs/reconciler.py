@@ -22,7 +22,8 @@ from django.utils import timezone
 
 from engine.runner import is_alive as supervisor_lives
 from jobs.datasets.cleaning import clean
-from jobs.datasets.inspections import look_after_all as look_after_reports
+from jobs.datasets.inspections import look_after as look_after_report
+from jobs.datasets.inspections import unfinished as unfinished_reports
 from jobs.dispatcher import dispatch
 from jobs.losing import CANNOT_START, FOLDER_GONE, NODE_GONE, NODE_SILENT, give_up, lose
 from jobs.messages import send_start
@@ -71,7 +72,13 @@ def reconcile() -> None:
         except Exception:  # the outermost edge: one run's broken folder must not stop the site
             log.exception("run %s could not be looked after", run.pk)
     dispatch()
-    look_after_reports()
+    for report in unfinished_reports():
+        try:
+            look_after_report(report)
+        except DatabaseError:
+            raise
+        except Exception:  # the outermost edge, as above
+            log.exception("report %s could not be looked after", report.pk)
 
 
 def clean_up() -> None:

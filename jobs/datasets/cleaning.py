@@ -11,6 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils import timezone
 
+from jobs.datasets.commands import PLACES
 from jobs.datasets.uploads import cancel, incoming
 from jobs.models import Inspection, Upload, UploadState
 
@@ -20,6 +21,8 @@ FORGOTTEN_AFTER = timedelta(days=30)
 """Rows of uploads that have ended; they only tell a window that comes late what became of its file."""
 STRAY_AFTER_SECONDS = 24 * 3600.0
 """A file or folder without a row may belong to a row that is just being written."""
+
+UNUSED_AFTER_SECONDS = 30 * 24 * 3600.0
 
 
 def clean() -> None:
@@ -36,23 +39,35 @@ def clean() -> None:
 def _clean_partials() -> None:
     wanted = {pk.hex for pk in Upload.objects.filter(state=UploadState.OPEN).values_list("pk", flat=True)}
     for file in incoming().iterdir():
-        if not file.name.startswith(".") and file.name not in wanted and _is_old(file):
+        if not file.name.startswith(".") and file.name not in wanted and _age(file) > STRAY_AFTER_SECONDS:
             file.unlink(missing_ok=True)
 
 
 def _clean_reports() -> None:
+    """Attempts that no row names any more, and indexes of rows that nobody has used for long."""
     folder = Path(settings.DATA_DIR) / "reports"
-    wanted = {str(pk): attempt for pk, attempt in Inspection.objects.values_list("pk", "attempt")}
+    wanted = {str(pk): str(attempt) for pk, attempt in Inspection.objects.values_list("pk", "attempt")}
     for report in folder.iterdir() if folder.is_dir() else ():
-        for attempt in report.iterdir() if report.is_dir() else ():
-            if attempt.name != str(wanted.get(report.name)) and _is_old(attempt):
-                shutil.rmtree(attempt, ignore_errors=True)
-        if report.name not in wanted and _is_old(report):
-            shutil.rmtree(report, ignore_errors=True)
+        if report.name.isdecimal():
+            _clean_report(report, wanted.get(report.name))
+    places = folder / PLACES
+    for index in places.iterdir() if places.is_dir() else ():
+        if _age(index) > UNUSED_AFTER_SECONDS:
+            index.unlink(missing_ok=True)
 
 
-def _is_old(path: Path) -> bool:
+def _clean_report(report: Path, attempt: str | None) -> None:
+    if attempt is None and _age(report) > STRAY_AFTER_SECONDS:
+        shutil.rmtree(report, ignore_errors=True)
+        return
+    for one in report.iterdir():
+        if one.name != attempt and _age(one) > STRAY_AFTER_SECONDS:
+            shutil.rmtree(one, ignore_errors=True)
+
+
+def _age(path: Path) -> float:
+    """Seconds since the last change; none for what is gone."""
     try:
-        return time.time() - path.lstat().st_mtime > STRAY_AFTER_SECONDS
+        return time.time() - path.lstat().st_mtime
     except FileNotFoundError:
-        return False
+        return 0.0

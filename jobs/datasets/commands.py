@@ -10,6 +10,9 @@ from django.conf import settings
 
 ASKED = ("format", "tokenizer", "template", "train_on", "columns", "tags", "seq_length")
 
+PLACES = "places"
+"""Folder beside the reports: where in its file each row begins."""
+
 
 def request(path: str, asked: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """roots: held to by the process that opens the files, too. cache: where places of rows are kept."""
@@ -17,6 +20,6 @@ def request(path: str, asked: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         "input": path,
         **{name: asked[name] for name in ASKED if asked.get(name)},
         "roots": [str(root) for root in settings.ROOTS],
-        "cache": str(Path(settings.DATA_DIR) / "reports" / "places"),
+        "cache": str(Path(settings.DATA_DIR) / "reports" / PLACES),
         **more,
     }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import shutil
 from collections.abc import Mapping
 from datetime import timedelta
@@ -16,9 +15,8 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import Error as DatabaseError
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from pydantic import ValidationError
 
@@ -34,7 +32,6 @@ from jobs.foreign import is_foreign, is_foreign_data
 from jobs.messages import send_inspect
 from jobs.models import Dataset, DatasetVersion, Inspection, InspectionState, Team
 
-log = logging.getLogger(__name__)
 DROPS = "report.drops.jsonl"
 """Complete list of the rows that cannot be used, beside the answer."""
 ENDED = (InspectionState.DONE, InspectionState.FAILED)
@@ -134,16 +131,17 @@ def read_report(found: Inspection) -> DatasetReport | None:
         return None
 
 
-def look_after_all() -> None:
-    """Record what has ended, and begin again what was lost with a message or a worker. For the reconciler."""
-    unfinished = Inspection.objects.filter(state__in=(InspectionState.WAITING, InspectionState.RUNNING))
-    for found in unfinished.select_related("version__dataset__team"):
-        try:
-            _look_after(found)
-        except DatabaseError:
-            raise
-        except OSError:
-            log.exception("report %s could not be looked after", found.pk)
+def unfinished() -> QuerySet[Inspection]:
+    """Reports that somebody waits for."""
+    return Inspection.objects.exclude(state__in=ENDED).select_related("version__dataset__team")
+
+
+def look_after(found: Inspection) -> None:
+    """Record a report that has ended, and begin again what was lost with a message or a worker. For the reconciler."""
+    if record(found).ended or is_alive(found.folder):
+        return
+    if found.sent_at is None or timezone.now() - found.sent_at > RESEND_AFTER:
+        _send(found)
 
 
 def newest_done(version: DatasetVersion | None) -> Inspection | None:
@@ -170,13 +168,6 @@ def _refuse_too_many(user: User) -> None:
     unfinished = Inspection.objects.filter(created_by=user).exclude(state__in=ENDED)
     if unfinished.count() >= MOST_UNFINISHED:
         raise TooMany(str(user))
-
-
-def _look_after(found: Inspection) -> None:
-    if record(found).ended or is_alive(found.folder):
-        return
-    if found.sent_at is None or timezone.now() - found.sent_at > RESEND_AFTER:
-        _send(found)
 
 
 def _send(found: Inspection) -> None:
@@ -249,7 +240,9 @@ def _why(folder: Path, code: str) -> str:
     if told:
         return json.dumps([problem.model_dump(mode="json") for problem in told])
     try:
-        lines = (folder / "errors.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = (
+            (folder / "errors.log").read_text(encoding="utf-8", errors="replace").replace("\0", "").strip().splitlines()
+        )
     except FileNotFoundError:
         lines = []
     return f"{code}: {' '.join(line for line in lines if not line.startswith('{'))[-1900:]}"

@@ -16,10 +16,12 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from jobs.datasets import inspections, rows
-from jobs.datasets.inspections import NothingThere, TooMany, ask, look_after_all, read_report, record
+from jobs.datasets.cleaning import clean
+from jobs.datasets.inspections import NothingThere, TooMany, ask, read_report, record
 from jobs.datasets.process import is_alive
 from jobs.datasets.rows import Seen, see
 from jobs.models import Dataset, Inspection, InspectionState, Team
+from jobs.reconciler import reconcile
 from jobs.tasks import inspect
 from tests.servers import wait_until
 from tests.source import ROOT
@@ -153,10 +155,10 @@ def test_a_report_that_was_lost_is_begun_again(dataset: Dataset, alice: User, mo
     monkeypatch.setattr(inspections, "send_inspect", sent.append)
     found = ask(dataset, {}, alice)
     Inspection.objects.update(state=InspectionState.RUNNING, sent_at=timezone.now())
-    look_after_all()
+    reconcile()
     assert sent == []
     Inspection.objects.update(sent_at=timezone.now() - timedelta(minutes=1))
-    look_after_all()
+    reconcile()
     assert sent == [found.pk]
     assert made(found).state == InspectionState.DONE
 
@@ -209,6 +211,20 @@ def test_a_view_of_data_that_has_changed_is_refused(dataset: Dataset, alice: Use
     found = made(ask(dataset, {}, alice))
     Path(dataset.path).write_text("\n".join(LINES))
     assert see(found, 1) == Seen(None, "changed")
+
+
+def test_reports_without_a_row_are_taken_away_and_others_stay(dataset: Dataset, alice: User) -> None:
+    kept, gone = ask(dataset, {}, alice), ask(dataset, {"seq_length": 64}, alice)
+    for found in (kept, gone):
+        found.folder.mkdir(parents=True)
+        (found.folder / "answer.json").write_text("{}")
+        for folder in (found.folder, found.folder.parent):
+            os.utime(folder, (0, 0))
+    folder = gone.folder
+    gone.delete()
+    clean()
+    assert kept.folder.exists()
+    assert not folder.parent.exists()
 
 
 def test_what_another_team_has_registered_meanwhile_is_not_read(dataset: Dataset, alice: User, data_dir: Path) -> None:
