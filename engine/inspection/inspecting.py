@@ -40,9 +40,9 @@ def inspect(request: Request, progress: Progress) -> DatasetReport:
     began = time.monotonic()
     files = formats.find(request.input, request.roots, findings.INPUT)
     rendering = opened(request)
-    vocabulary = rendering and rendering.vocabulary()
+    vocabulary = None if rendering is None else rendering.vocabulary()
     with DropList(request.drops) as listed, DuplicateFinder() as duplicates:
-        tally = Tally(request.seq_length, vocabulary and vocabulary.model_size, listed, duplicates)
+        tally = Tally(request.seq_length, None if vocabulary is None else vocabulary.model_size, listed, duplicates)
         reader = _Pass(request, files, rendering, tally, progress)
         reports = list(reader.all())
         report = DatasetReport(
