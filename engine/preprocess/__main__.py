@@ -6,18 +6,16 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import formats
 from engine.events import Emitter
 from engine.failures import Failure
-from engine.formats import Broken, Sample
-from engine.preprocess import chat, documents, store
+from engine.formats import Broken, DataFile, Sample
+from engine.preprocess import chat, documents, parquet, store
 from engine.preprocess.report import Report
 from engine.preprocess.store import Ids, Row
 from engine.problems import Value
-from engine.roots import resolved
 from engine.run_folder import write_atomic
 from engine.spec import TrainOptions
 from engine.stage_file import StageFile
@@ -38,8 +36,8 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     if not tokenizer.is_fast:
         raise Failure("weights.slow_tokenizer", "model_path", path=stage.spec.model_path)
     report = Report()
-    path = resolved(train.dataset.path, "train.dataset.path", stage.roots)
-    batches = _batches(path, train, report, emitter)
+    files = formats.find(train.dataset.path, stage.roots)
+    batches = _batches(files, train, report, emitter)
     make_rows = _conversations if train.stage == "sft" else _documents
     rows = make_rows(tokenizer, batches, train, report)
     print(f" {report.sentence()}; samples: {len(rows)}", flush=True)
@@ -55,17 +53,18 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     emitter.emit("progress", done=report.read, total=report.read, unit="rows", seconds_left=0)
 
 
-def _batches(path: Path, train: TrainOptions, report: Report, emitter: Emitter) -> Iterator[list[Sample]]:
+def _batches(files: tuple[DataFile, ...], train: TrainOptions, report: Report, emitter: Emitter) -> Iterator[list[Sample]]:
     """Samples of the dataset, `BATCH` at a time. Raises Failure at a broken row: the data is not what was meant."""
-    samples = _samples(path, train, report)
+    samples = _samples(files, train, report)
     while batch := list(islice(samples, BATCH)):
         yield batch
         emitter.emit("progress", done=report.read, total=None, unit="rows", seconds_left=None)
 
 
-def _samples(path: Path, train: TrainOptions, report: Report) -> Iterator[Sample]:
+def _samples(files: tuple[DataFile, ...], train: TrainOptions, report: Report) -> Iterator[Sample]:
+    path = train.dataset.path
     try:
-        for item in formats.get(train.dataset.format).read(path):
+        for item in formats.read(train.dataset, files, parquet.rows):
             if isinstance(item, Broken):
                 where: dict[str, Value] = {"path": str(path), "line": item.line, "why": item.reason}
                 raise Failure("preprocess.broken_row", "train.dataset.path", **(item.parameters | where))

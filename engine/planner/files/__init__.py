@@ -15,7 +15,8 @@ def problems(shape: Shape, ask: Ask, roots: Sequence[Path] | None) -> Iterator[P
     """Everything that is wrong with the files that a request names."""
     if shape.has("train.dataset.path"):
         known = shape.has("train.dataset.format")
-        choice = ask.spec.train.dataset.format if known else None
+        whole = known and shape.has("train.dataset")
+        choice = ask.spec.train.dataset if whole else ask.spec.train.dataset.format if known else None
         yield from dataset.problems(ask.spec.train.dataset.path, choice, roots)
     if shape.has("model_path"):
         yield from weights.problems(ask.spec.model_path, _wanted(shape, ask), roots)
