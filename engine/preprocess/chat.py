@@ -15,7 +15,9 @@ import numpy as np
 from jinja2 import TemplateError
 
 from engine.formats import Message, Sample
-from engine.preprocess.store import IGNORED, Ids, Row
+from engine.preprocess.encoder import encoder_of
+from engine.preprocess.indexed import Ids
+from engine.preprocess.store import IGNORED, Row
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -81,8 +83,7 @@ def encode(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Rendered]) -> list
 
 def encode_texts(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[Ids]:
     """Ids of each text as it stands: nothing is added, nothing cut."""
-    batch = tokenizer.backend_tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-    return [np.array(item.ids, dtype=np.int32) for item in batch]
+    return encoder_of(tokenizer).encode(texts)
 
 
 def _common(ids: Ids, part: Ids) -> int:

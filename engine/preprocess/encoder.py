@@ -25,9 +25,9 @@ REFRESH_CHARACTERS = 1 << 28
 """Then a new fast tokenizer takes over: what the old one remembers grows with the text."""
 PIECES = (
     "", " ", "  ", "\n", "\n\n", " \n ", "\r\n", "\t", "a", " a", "A.b", "don't", "WE'LL", "I'm  it's", "1", "1234567",
-    " 12 345", "x=1;\ty[0]+=2\n", "…—–", "!!!", "Hello, world!", "中文。", "列车 即将\u3000出发！", "日本語テスト", "한국어",
-    "Привет мир", "مرحبا", "हिन्दी", "ก็ไทย", "é", "e\u0301", "ﬁ", "①", "Å", "ſ", "😀", "👨‍👩‍👧", "\u00a0", "\u200b", "\ufeff",
-    "\x00", "a" * 70, " " * 17, "\n" * 9,
+    " 12 345", "x=1;\ty[0]+=2\n", "…—–", "!!!", "Hello, world!", "中文。", "列车 即将\u3000出发！", "日本語テスト",
+    "한국어", "Привет мир", "مرحبا", "हिन्दी", "ก็ไทย", "é", "e\u0301", "ﬁ", "①", "Å", "ſ", "😀", "👨‍👩‍👧", "\u00a0",
+    "\u200b", "\ufeff", "\x00", "a" * 70, " " * 17, "\n" * 9,
 )  # fmt: skip
 
 
@@ -65,7 +65,9 @@ class Encoder:
         return [np.array(item.ids, dtype=np.int32) for item in batch]
 
     def _check(self, texts: Sequence[str], result: list[Ids]) -> None:
-        chosen = [n for n in range(len(texts)) if self._seen + n < ALWAYS_CHECKED or not (self._seen + n) % CHECKED_SHARE]
+        chosen = [
+            n for n in range(len(texts)) if self._seen + n < ALWAYS_CHECKED or not (self._seen + n) % CHECKED_SHARE
+        ]
         self._seen += len(texts)
         for number, ids in zip(chosen, self._exactly([texts[n] for n in chosen]), strict=True):
             if not np.array_equal(result[number], ids):
@@ -81,8 +83,7 @@ class Encoder:
             return None  # not installed on this machine, or not a kind of tokenizer that it knows
         probes = list(self._probes())
         agrees = all(
-            np.array_equal(fast.encode(probe), ids)
-            for probe, ids in zip(probes, self._exactly(probes), strict=True)
+            np.array_equal(fast.encode(probe), ids) for probe, ids in zip(probes, self._exactly(probes), strict=True)
         )
         return fast if agrees else None
 

@@ -110,5 +110,3 @@ def _joined(parts: Sequence[Ids]) -> Ids:
 
 def _lengths(parts: Sequence[Ids]) -> Ids:
     return np.fromiter(map(len, parts), np.int32, len(parts))
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -45,7 +45,7 @@ class Report:
 
     def state(self) -> dict[str, Any]:
         """To be written down, and read by `restored`."""
-        return asdict(self)
+        return vars(self) | {"dropped": dict(self.dropped)}
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Report:

@@ -47,18 +47,23 @@ class TokenFiles:
         return self.mark
 
     def finish(self) -> None:
-        """Close the files and write each its index."""
+        """Close the files and write each its index. Doing it again is harmless."""
         self.sync()
         self.close()
         path = self._folder / LENGTHS
         lengths: Ids = np.memmap(path, TOKEN, "r") if self.mark.sequences else np.empty(0, TOKEN)
         for key in self._keys:
             write_index(self._folder / f"{stem(key)}.idx", lengths)
-        path.unlink()
 
     def close(self) -> None:
         for file in (*self._bins, self._lengths):
             file.close()
+
+
+def is_there(folder: Path, keys: Sequence[str], mark: Mark) -> bool:
+    """Whether the files go as far as the mark."""
+    wanted = {folder / f"{stem(key)}.bin": mark.tokens for key in keys} | {folder / LENGTHS: mark.sequences}
+    return all(path.exists() and path.stat().st_size >= items * TOKEN.itemsize for path, items in wanted.items())
 
 
 def _opened(path: Path, items: int) -> BinaryIO:
