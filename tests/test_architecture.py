@@ -24,8 +24,8 @@ HEAVY = ("preprocess", "weights", "training", "quantization", "inference")
 HEAVY_LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers", "gguf", "peft", "deepspeed")
 LEVELS = (
     ("spec", "problems", "events", "dataset_files", "plan", "architecture", "catalog", "tables_csv",
-     "tables_architecture", "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots", "model_folder", "disk",
-     "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process"),
+     "tables_architecture", "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots",
+     "model_folder", "disk", "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process"),
     ("families", "formats", "devices", "knowledge"),
     ("frameworks",),
     ("planner",),
