@@ -42,6 +42,7 @@ class Encoder:
         self._exact: Any = tokenizer.backend_tokenizer
         self._exact.no_truncation()  # a tokenizer.json may ask for either; here nothing is added and nothing cut
         self._exact.no_padding()
+        self.added = _added(tokenizer)
         self._fast = None if exact_only else self._load_fast()
         self._seen = self._characters = 0
 
@@ -102,10 +103,15 @@ _known: WeakKeyDictionary[Any, Encoder] = WeakKeyDictionary()
 
 
 def encoder_of(tokenizer: PreTrainedTokenizerBase) -> Encoder:
-    """The encoder of a tokenizer, made on first use."""
-    if tokenizer not in _known:
-        _known[tokenizer] = Encoder(tokenizer)
-    return _known[tokenizer]
+    """The encoder of a tokenizer, made on first use, and again when tokens were added to the tokenizer since."""
+    known = _known.get(tokenizer)
+    if known is None or (known.fast and known.added != _added(tokenizer)):
+        known = _known[tokenizer] = Encoder(tokenizer)
+    return known
+
+
+def _added(tokenizer: PreTrainedTokenizerBase) -> int:
+    return len(tokenizer.backend_tokenizer.get_added_tokens_decoder())
 
 
 def use_exact(tokenizer: PreTrainedTokenizerBase) -> None:

@@ -43,17 +43,15 @@ class Conversations:
 
     stage: TrainStage = "sft"
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, seq_length: int) -> None:
-        if not tokenizer.chat_template:
-            raise Failure("preprocess.no_chat_template", "model_path", path=str(tokenizer.name_or_path))
-        self._tokenizer, self._seq_length = tokenizer, seq_length
+    def __init__(self, chosen: chat.Chat, seq_length: int) -> None:
+        self._chat, self._seq_length = chosen, seq_length
 
     def __call__(self, samples: Sequence[Sample]) -> Encoded:
         usable: list[tuple[int, chat.Rendered]] = []
         dropped: list[tuple[str, int]] = []
         for sample in samples:
             try:
-                usable.append((sample.line, chat.render(self._tokenizer, sample)))
+                usable.append((sample.line, self._chat.render(sample)))
             except chat.Unusable as unusable:
                 dropped.append((str(unusable), sample.line))
         rows: list[Row] = []
@@ -77,7 +75,7 @@ class Conversations:
         )
 
     def _encoded(self, usable: list[tuple[int, chat.Rendered]]) -> list[Row]:
-        return chat.encode(self._tokenizer, [rendered for _, rendered in usable])
+        return self._chat.encode([rendered for _, rendered in usable])
 
 
 class Documents:

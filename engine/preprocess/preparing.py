@@ -13,10 +13,11 @@ from engine.dataset_files import file_names
 from engine.events import Emitter
 from engine.failures import Failure
 from engine.formats import Broken, DataFile, Sample
-from engine.model_folder import guarded
+from engine.model_folder import guarded, read_json_object
 from engine.preprocess import parquet
 from engine.preprocess.building import Building
 from engine.preprocess.cache import Entry, locked
+from engine.preprocess.chat import Chat
 from engine.preprocess.encoder import Differs, use_exact
 from engine.preprocess.encoding import Conversations, Documents
 from engine.preprocess.fingerprint import fingerprint, identities
@@ -124,7 +125,7 @@ def _made(request: Request, files: Sequence[DataFile], entry: Entry, emitter: Em
 def _built(
     request: Request, files: Sequence[DataFile], entry: Entry, tokenizer: PreTrainedTokenizerBase, emitter: Emitter
 ) -> Report:
-    encode = Conversations(tokenizer, request.seq_length) if request.stage == "sft" else Documents(tokenizer)
+    encode = _conversations(request, tokenizer) if request.stage == "sft" else Documents(tokenizer)
     building = Building(
         entry.building,
         request.stage,
@@ -135,6 +136,18 @@ def _built(
         _say(emitter, GOES_ON.format(row=building.report.read))
     progress = Progress(emitter, [file.path for file in files], request.log_interval)
     return building.run(_rows(request, files), encode, request.workers or cores(), progress)
+
+
+def _conversations(request: Request, tokenizer: PreTrainedTokenizerBase) -> Conversations:
+    asked = request.dataset
+    chosen = Chat(tokenizer, asked.template, asked.train_on, model_type(Path(request.tokenizer)))
+    print(f" chat template: {chosen.template.name}; {', '.join(chosen.notes) or 'as it is'}", flush=True)
+    return Conversations(chosen, request.seq_length)
+
+
+def model_type(folder: Path) -> str:
+    """Of config.json; empty if there is none."""
+    return str((read_json_object(folder / "config.json") or {}).get("model_type") or "")
 
 
 def _rows(request: Request, files: Sequence[DataFile]) -> Iterator[Sample]:

@@ -40,7 +40,8 @@ def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
 
 
 def encoded(tokenizer: PreTrainedTokenizerBase, *messages: Message) -> tuple[list[int], list[int]]:
-    ids, labels = chat.encode(tokenizer, [chat.render(tokenizer, Sample(1, messages=messages))])[0]
+    chosen = chat.Chat(tokenizer)
+    ids, labels = chosen.encode([chosen.render(Sample(1, messages=messages))])[0]
     return ids.tolist(), labels.tolist()
 
 
@@ -142,7 +143,7 @@ def test_documents_become_one_stream_cut_into_equal_samples(
 
 def test_tools_reach_the_model_within_the_system_message(tokenizer: PreTrainedTokenizerBase) -> None:
     sample = Sample(1, messages=TURNS, tools="timetable(station)")
-    assert "Be brief.\n\ntimetable(station)<|im_end|>" in chat.render(tokenizer, sample).text
+    assert "Be brief.\n\ntimetable(station)<|im_end|>" in chat.Chat(tokenizer).render(sample).text
 
 
 def test_rows_that_were_dropped_or_cut_are_told_to_the_person(tiny_model: Path, tmp_path: Path) -> None:

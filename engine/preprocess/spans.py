@@ -1,0 +1,118 @@
+"""Which characters of a rendered conversation the model is to learn: each answer with what ends it.
+
+Nothing is tokenized for this, and in nearly every row the conversation is rendered once: what opens and what
+closes an answer is known (`engine.preprocess.manner`), and where no text of the row holds these words
+themselves, they stand only where the template wrote them. All other rows are asked about one answer after
+the other: the answer is exchanged, and what changes in the rendered text is where it stands. So a template
+may rewrite what was said before (Qwen3 leaves out earlier thoughts) without any mask going wrong.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Sequence
+
+from engine.preprocess.manner import Manner
+from engine.preprocess.template import ChatTemplate, Turn
+
+Span = tuple[int, int]
+"""First character, and the one behind the last."""
+_STAND_INS = ("Qzk1vBwq", "Jxw2hGvj", "7pMv4kZ0")
+
+
+def quick(text: str, turns: Sequence[Turn], manner: Manner) -> list[Span] | None:
+    """The span of every answer by its marks alone; None where that is not sure."""
+    opening, closing = manner.opening, manner.closing
+    answers = [turn for turn in turns if turn["role"] == "assistant"]
+    if not opening.strip() or text.count(opening) != len(answers) or not _plain(turns, manner):
+        return None
+    spans, at = [], 0
+    for turn in answers:
+        begin = text.index(opening, at) + len(opening)
+        said = turn["content"].rpartition("</think>")[2].strip()
+        if closing:
+            end = text.find(closing, begin)
+            if end < 0 or text.find(said, begin, end) < 0:
+                return None
+            at = end + len(closing)
+        else:
+            start = text.find(said, begin)
+            if start < 0 or text[begin:start].strip():
+                return None
+            at = start + len(said)
+        spans.append((begin, at))
+    return spans
+
+
+def _plain(turns: Sequence[Turn], manner: Manner) -> bool:
+    """Is there nothing in the turns that the marks could be mistaken in?"""
+    mark, closing = manner.opening.strip(), manner.closing
+    for turn in turns:
+        content = turn["content"]
+        if mark in content or (closing and closing in content) or "tool_calls" in turn:
+            return False
+        if turn["role"] == "tool" and not manner.prompted:
+            return False
+        if "reasoning_content" in turn and (mark in turn["reasoning_content"] or closing in turn["reasoning_content"]):
+            return False
+    return True
+
+
+def careful(
+    text: str, turns: Sequence[Turn], tools: object, template: ChatTemplate, manner: Manner
+) -> list[Span | None]:
+    """The span of every answer, found by exchanging it; None for one that the template leaves out. Raises Refused."""
+    spans: list[Span | None] = []
+    before = 0
+    for place, turn in enumerate(turns):
+        if turn["role"] != "assistant":
+            continue
+        other = template.render([*turns[:place], _exchanged(turn), *turns[place + 1 :]], tools)
+        first, behind = _changed(text, other)
+        if first >= behind and text == other:
+            spans.append(None)
+            continue
+        begin = _begin(text, turns[:place], tools, (before, first), template, manner)
+        before = _end(text, behind, manner)
+        spans.append((begin, before))
+    return spans
+
+
+def _exchanged(turn: Turn) -> Turn:
+    """The turn with another answer, whose first and last characters are not those of the real one."""
+    said = turn["content"].strip()
+    stand_in = next(
+        word for word in _STAND_INS if not said or (said[0] != word[0] and said[-1] != word[-1])
+    )
+    if said or not turn.get("tool_calls"):
+        return {**turn, "content": stand_in}
+    first, *more = turn["tool_calls"]
+    function = first["function"]
+    word = next(word for word in _STAND_INS if word[0] != function["name"][0] and word[-1] != function["name"][-1])
+    return {**turn, "tool_calls": [{**first, "function": {**function, "name": word}}, *more]}
+
+
+def _changed(text: str, other: str) -> Span:
+    """Where two texts differ, in the first of them."""
+    first = len(os.path.commonprefix([text, other]))
+    rest, other_rest = text[first:][::-1], other[first:][::-1]
+    return first, len(text) - len(os.path.commonprefix([rest, other_rest]))
+
+
+def _begin(
+    text: str, asked: Sequence[Turn], tools: object, room: Span, template: ChatTemplate, manner: Manner
+) -> int:
+    """Where the answer begins that stands in `room`: behind its opening, or where the text opened for it ends."""
+    before, first = room
+    opened = text.rfind(manner.opening, before, first) if manner.opening.strip() else -1
+    if opened >= 0:
+        return opened + len(manner.opening)
+    prompt = template.render(asked, tools, opened=True)
+    return len(prompt) if before <= len(prompt) <= first and text.startswith(prompt) else first
+
+
+def _end(text: str, behind: int, manner: Manner) -> int:
+    closed = text.find(manner.closing, behind) if manner.closing else -1
+    if closed < 0 or (manner.opening.strip() and manner.opening in text[behind:closed]):
+        return behind
+    return closed + len(manner.closing)
