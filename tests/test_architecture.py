@@ -30,7 +30,7 @@ LEVELS = (
     ("frameworks",),
     ("planner",),
     ("readable",),
-    ("runner",),
+    ("runner", "preprocess_verb"),
     ("__main__",),
 )  # fmt: skip
 """Inside the engine, a level imports only its own and earlier ones."""

@@ -7,13 +7,15 @@ import sys
 
 from engine.dataset_files import PREFIX
 from engine.events import Emitter
-from engine.preprocess.preparing import Request, cache_root, prepare, samples
+from engine.preprocess.light_libraries import without_torch
 from engine.run_folder import write_atomic
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 
 
 def main(stage: StageFile, emitter: Emitter) -> None:
+    from engine.preprocess.preparing import Request, cache_root, prepare, samples  # behind without_torch
+
     train = stage.spec.train
     emitter.emit("progress", done=0, total=None, unit="rows", seconds_left=None)
     request = Request(
@@ -38,4 +40,5 @@ def main(stage: StageFile, emitter: Emitter) -> None:
 
 
 if __name__ == "__main__":
+    without_torch()
     sys.exit(run_stage(main, sys.argv[1:]))

@@ -85,7 +85,11 @@ def _or(template: ChatTemplate, turns: list[Turn], otherwise: str, tools: list[d
 
 def _writes_calls(template: ChatTemplate) -> bool:
     function = {"name": MADE_UP[2], "arguments": {"a": MADE_UP[1]}}
-    call = {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "id": "a12345678", "function": function}]}
+    call = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"type": "function", "id": "a12345678", "function": function}],
+    }
     result = {"role": "tool", "content": MADE_UP[3], "tool_call_id": "a12345678", "name": MADE_UP[2]}
     text = _or(template, [_turn("user", 0), call, result, _turn("assistant", 1)], "", tools=[TOOL])
     return all(word in text for word in (MADE_UP[1], MADE_UP[2], MADE_UP[3]))

@@ -35,12 +35,14 @@ class Progress:
         if self._log_interval and rows - self._told_rows >= self._log_interval:
             self._told_rows = rows
             speed = (rows - self._first_rows) / max(now - self._started, 1e-9)
-            print(f" processed {rows} rows ({speed:.0f} rows/s)", flush=True)
+            print(
+                f" processed {rows} rows ({speed:.0f} rows/s, {self._left(now, self._place()):.0f} s left)", flush=True
+            )
         if now < self._due:
             return
         self._due = now + EVERY_SECONDS
         place = self._place()
-        left = (now - self._started) * (self._total - place) / max(place - self._started_at, 1)
+        left = self._left(now, place)
         self._emitter.emit(
             "progress",
             done=round(place / MEGABYTE, 1),
@@ -48,6 +50,9 @@ class Progress:
             unit="MB",
             seconds_left=round(left, 1) if place > self._started_at else None,
         )
+
+    def _left(self, now: float, place: int) -> float:
+        return (now - self._started) * (self._total - place) / max(place - self._started_at, 1)
 
     def _place(self) -> int:
         """Bytes read: those of the files before the open one, and the place in that one.

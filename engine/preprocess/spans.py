@@ -81,9 +81,7 @@ def careful(
 def _exchanged(turn: Turn) -> Turn:
     """The turn with another answer, whose first and last characters are not those of the real one."""
     said = turn["content"].strip()
-    stand_in = next(
-        word for word in _STAND_INS if not said or (said[0] != word[0] and said[-1] != word[-1])
-    )
+    stand_in = next(word for word in _STAND_INS if not said or (said[0] != word[0] and said[-1] != word[-1]))
     if said or not turn.get("tool_calls"):
         return {**turn, "content": stand_in}
     first, *more = turn["tool_calls"]
@@ -99,9 +97,7 @@ def _changed(text: str, other: str) -> Span:
     return first, len(text) - len(os.path.commonprefix([rest, other_rest]))
 
 
-def _begin(
-    text: str, asked: Sequence[Turn], tools: object, room: Span, template: ChatTemplate, manner: Manner
-) -> int:
+def _begin(text: str, asked: Sequence[Turn], tools: object, room: Span, template: ChatTemplate, manner: Manner) -> int:
     """Where the answer begins that stands in `room`: behind its opening, or where the text opened for it ends."""
     before, first = room
     opened = text.rfind(manner.opening, before, first) if manner.opening.strip() else -1

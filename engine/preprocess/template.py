@@ -93,7 +93,9 @@ def _compiled(
         compiled = _compile_jinja_template(template)
     except TemplateError as error:
         reason = str(error)[:200]
-        raise Failure("preprocess.broken_template", "model_path", path=str(tokenizer.name_or_path), reason=reason) from error
+        raise Failure(
+            "preprocess.broken_template", "model_path", path=str(tokenizer.name_or_path), reason=reason
+        ) from error
     tokens = {name: str(token) for name, token in tokenizer.special_tokens_map.items() if isinstance(token, str)}
     blank = {"bos_token": "", "eos_token": ""}
     constants = blank | tokens | {"strftime_now": lambda pattern: DATE, "date_string": DATE}
