@@ -1,8 +1,9 @@
 """Dataset formats. A file here is a format, and its name is the format's name.
 
-Each has two functions and a tuple:
+Each has two functions and three tuples:
 
     SUFFIXES                            file endings that it reads
+    COLUMNS, TAGS                       fields of ColumnNames and TagNames that it looks at
     sniff(record) -> bool               does this JSON value look like a row of this format?
     reader(columns, tags) -> function   makes a Sample of a Record, or raises RowError
 
@@ -22,13 +23,14 @@ from engine.formats.files import DataFile, find
 from engine.formats.kinds import ParquetReader, records
 from engine.formats.records import Record
 from engine.formats.sample import Broken, Message, Role, Sample, ToolCall
+from engine.formats.sniffing import Sniffed, sniff
 from engine.spec import ColumnNames, DatasetChoice, TagNames
 
 NAMES = ("alpaca", "sharegpt", "moss", "openai", "text")
 
 __all__ = [
-    "NAMES", "Broken", "DataFile", "Format", "Message", "ParquetReader", "Role", "Sample", "ToolCall",
-    "find", "get", "looks_like", "read", "read_file",
+    "NAMES", "Broken", "DataFile", "Format", "Message", "ParquetReader", "Role", "Sample", "Sniffed", "ToolCall",
+    "find", "get", "looks_like", "read", "read_file", "sniff",
 ]  # fmt: skip
 
 
@@ -36,6 +38,8 @@ class Format(Protocol):
     """What each format module offers."""
 
     SUFFIXES: tuple[str, ...]
+    COLUMNS: tuple[str, ...]
+    TAGS: tuple[str, ...]
 
     def sniff(self, record: Any) -> bool: ...
 

@@ -14,6 +14,8 @@ from engine.formats.sample import Message, Sample
 from engine.spec import ColumnNames, TagNames
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".parquet")
+COLUMNS = ("prompt", "query", "response", "history", "system", "tools")
+TAGS: tuple[str, ...] = ()
 
 
 def sniff(record: Any) -> bool:

@@ -21,7 +21,7 @@ class _NotText(Exception):
 
 
 def records(stream: BinaryIO, file: str) -> Iterator[Record | Broken]:
-    """Every row below the first as an object. The file breaks off where quotes are wrong: all behind it is guesswork."""
+    """Every row below the first as an object. The file breaks off where quotes are wrong: what follows is unsure."""
     csv.field_size_limit(min(LONGEST_ROW, sys.maxsize))
     source = _Lines(stream, file)
     rows = csv.reader(source, strict=True)

@@ -19,7 +19,13 @@ _PACKED = {
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"Rar!": "rar",
 }
-_BINARY = {b"\x89HDF": "HDF5", b"ARROW1": "Arrow", b"SQLite format": "SQLite", b"%PDF": "PDF", b"\xd0\xcf\x11\xe0": "Excel"}
+_BINARY = {
+    b"\x89HDF": "HDF5",
+    b"ARROW1": "Arrow",
+    b"SQLite format": "SQLite",
+    b"%PDF": "PDF",
+    b"\xd0\xcf\x11\xe0": "Excel",
+}
 _UTF16 = ((codecs.BOM_UTF32_LE, "UTF-32"), (codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16"))
 PARQUET = b"PAR1"
 
@@ -63,5 +69,7 @@ def _is_gbk(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     foreign = [character for character in text if not character.isascii()]
-    chinese = sum("\u4e00" <= one <= "\u9fff" or "\u3000" <= one <= "\u303f" or one in "，。！？：；（）" for one in foreign)
+    chinese = sum(
+        "\u4e00" <= one <= "\u9fff" or "\u3000" <= one <= "\u303f" or one in "，。！？：；（）" for one in foreign
+    )
     return bool(foreign) and chinese / len(foreign) > 0.8

@@ -15,6 +15,7 @@ PATH = "train.dataset.path"
 SUFFIXES = (".json", ".jsonl", ".csv", ".parquet", ".txt")
 """Endings that are read out of a folder; other files beside them (a README, a script) are passed over."""
 MOST_FILES = 100_000
+_OF_MODELS = ("tokenizer_config.json", "tokenizer.json", "generation_config.json", "config.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ def find(path: str | Path, roots: Roots = None, field: str = PATH) -> tuple[Data
     A folder means the files with a known ending in it and below it; hidden ones are left out. Links are
     followed, and where each leads is held to the roots.
 
-    Raises Failure `dataset.missing`, `dataset.not_a_file`, `dataset.no_files`, `dataset.many_files`,
-    `path.unusable` or `path.outside`; and OSError.
+    Raises Failure `dataset.missing`, `dataset.not_a_file`, `dataset.model_folder`, `dataset.no_files`,
+    `dataset.many_files`, `path.unusable` or `path.outside`; and OSError.
     """
     if _is_glob(path):
         return _matching(str(path), roots, field)
@@ -40,6 +41,8 @@ def find(path: str | Path, roots: Roots = None, field: str = PATH) -> tuple[Data
     if not real.exists():
         raise Failure("dataset.missing", field, path=str(path)[:200])
     if real.is_dir():
+        if any((real / name).exists() for name in _OF_MODELS):
+            raise Failure("dataset.model_folder", field, path=str(path)[:200])
         return _collected(path, real, _below(real), roots, field)
     if not real.is_file():  # a device, a pipe
         raise Failure("dataset.not_a_file", field, path=str(path)[:200])
@@ -60,8 +63,10 @@ def _matching(pattern: str, roots: Roots, field: str) -> tuple[DataFile, ...]:
     folder = Path(*Path(pattern).parts[:still])
     real = resolved(folder, field, roots)
     rest = str(Path(*Path(pattern).parts[still:]))
-    found = (real / name for name in glob.iglob(rest, root_dir=real, recursive=True))
-    return _collected(pattern, real, (one for one in found if one.is_file()), roots, field)
+    try:
+        return _collected(pattern, real, (one for one in real.glob(rest) if one.is_file()), roots, field)
+    except (ValueError, NotImplementedError):  # two stars that are not a whole part
+        raise Failure("path.unusable", field, path=pattern[:200]) from None
 
 
 def _below(folder: Path) -> Iterator[Path]:

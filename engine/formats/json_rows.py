@@ -122,7 +122,9 @@ class _Scanner:
 
     def broken(self, expected: str, at: int | None = None) -> Broken:
         self.move(self.at if at is None else at)
-        return Broken(self.line, "json.syntax", {"column": self.at - self._line_start + 1, "expected": expected}, self._name)
+        return Broken(
+            self.line, "json.syntax", {"column": self.at - self._line_start + 1, "expected": expected}, self._name
+        )
 
 
 def _may_be_cut(error: json.JSONDecodeError, length: int) -> bool:

@@ -17,6 +17,8 @@ from engine.formats.sample import Message, Sample
 from engine.spec import ColumnNames, TagNames
 
 SUFFIXES = (".json", ".jsonl", ".parquet")
+COLUMNS = ("messages", "system")
+TAGS: tuple[str, ...] = ()
 _BEGIN = re.compile(r"\s*<\|(?:Human|MOSS)\|>:[ \t]*")
 _END = re.compile(r"\s*<(?:eoh|eom)>\s*\Z")
 

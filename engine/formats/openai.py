@@ -17,6 +17,8 @@ from engine.formats.sample import Message, Role, Sample
 from engine.spec import ColumnNames, TagNames
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".parquet")
+COLUMNS = ("messages", "system", "tools")
+TAGS: tuple[str, ...] = ("role", "content", "user", "assistant", "observation", "function", "system")
 _MEDIA = ("image_url", "input_image", "image", "input_audio", "audio", "video", "video_url", "file")
 
 

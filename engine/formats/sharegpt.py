@@ -16,6 +16,8 @@ from engine.formats.sample import Message, Role, Sample
 from engine.spec import ColumnNames, TagNames
 
 SUFFIXES = (".json", ".jsonl", ".csv", ".parquet")
+COLUMNS = ("messages", "system", "tools")
+TAGS: tuple[str, ...] = ("role", "content", "user", "assistant", "observation", "function", "system")
 
 
 def sniff(record: Any) -> bool:

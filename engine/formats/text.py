@@ -15,6 +15,8 @@ from engine.formats.sample import Sample
 from engine.spec import ColumnNames, TagNames
 
 SUFFIXES = (".txt", ".json", ".jsonl", ".csv", ".parquet")
+COLUMNS = ("text",)
+TAGS: tuple[str, ...] = ()
 
 
 def sniff(record: Any) -> bool:

@@ -14,7 +14,7 @@ from engine.preprocess.template import ChatTemplate, Refused, Turn
 
 MADE_UP = ("Qzk1vBwq", "Jxw2hGvj", "Wvq3kZxw", "Kqj4xPzk")
 """Words that no template writes. None shares its begin or end with another."""
-TOOL = {
+TOOL: dict[str, object] = {
     "type": "function",
     "function": {"name": MADE_UP[2], "description": "-", "parameters": {"type": "object", "properties": {}}},
 }
@@ -60,7 +60,7 @@ def of(template: ChatTemplate) -> Manner:
     except (Refused, ValueError) as error:
         raise Failure("preprocess.template_refuses", "model_path", reason=str(error)[:200]) from error
     prompt = asked.removeprefix(_or(template, [question], asked))
-    common = os.path.commonprefix([opening, written])
+    common = os.path.commonprefix([opening, written])  # noqa: RUF071 – of texts, not of paths
     prompted = bool(prompt.strip()) and opening.endswith(prompt)
     return Manner(
         opening=common[len(opening) - len(prompt) :] if prompted else common,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as arrow
-from pyarrow.parquet import ParquetFile
+import pyarrow as arrow  # type: ignore[import-untyped]
+from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
 
 from engine.formats.records import LONGEST_ROW, Record
 from engine.formats.sample import Broken

@@ -9,7 +9,6 @@ may rewrite what was said before (Qwen3 leaves out earlier thoughts) without any
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Sequence
 
 from engine.preprocess.manner import Manner
@@ -92,9 +91,21 @@ def _exchanged(turn: Turn) -> Turn:
 
 def _changed(text: str, other: str) -> Span:
     """Where two texts differ, in the first of them."""
-    first = len(os.path.commonprefix([text, other]))
+    first = shared(text, other)
     rest, other_rest = text[first:][::-1], other[first:][::-1]
-    return first, len(text) - len(os.path.commonprefix([rest, other_rest]))
+    return first, len(text) - shared(rest, other_rest)
+
+
+def shared(first: str, second: str) -> int:
+    """How many characters two texts have in common at their begin."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _begin(text: str, asked: Sequence[Turn], tools: object, room: Span, template: ChatTemplate, manner: Manner) -> int:

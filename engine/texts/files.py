@@ -16,7 +16,37 @@ TEXTS = {
         "Correct the path or upload the file.",
         "请改正路径或上传文件。",
     ),
-    "dataset.not_a_file": Text("{path} is not a file.", "{path} 不是文件。", "Name a single file.", "请指定单个文件。"),
+    "dataset.not_a_file": Text(
+        "{path} is neither a file nor a folder.", "{path} 既不是文件也不是目录。", "Name one.", "请指定文件或目录。"
+    ),
+    "dataset.model_folder": Text(
+        "{path} is the folder of a model: a configuration or a tokenizer lies in it.",
+        "{path} 是模型目录：其中含有配置文件或分词器。",
+        "Name the folder or the file with the rows to train on.",
+        "请指定存放训练数据的目录或文件。",
+    ),
+    "dataset.no_files": Text(
+        "No file of a dataset is found at {path}.",
+        "在 {path} 处没有找到数据文件。",
+        "Name a folder or a pattern with files that end in one of: {endings}.",
+        "请指定目录或通配符，其中的文件扩展名应为：{endings}。",
+    ),
+    "dataset.many_files": Text(
+        "There are more than {limit} files at {path}.",
+        "{path} 处的文件超过 {limit} 个。",
+        "Join them into fewer files, or name a part of them.",
+        "请合并文件，或只指定其中一部分。",
+    ),
+    "dataset.parquet": Text(
+        "Parquet files are read when the run begins, not before. Files that have not been looked at: {count}.",
+        "Parquet 文件在运行开始时才读取，此前不检查。未检查的文件数：{count}。",
+    ),
+    "dataset.column_absent": Text(
+        "The first row has no column of this name: {names}.",
+        "第一行没有此名称的列：{names}。",
+        "Correct the name; a column that is missing counts as empty if it may be.",
+        "请改正名称；可省略的列缺失时按空值处理。",
+    ),
     "dataset.empty": Text(
         "{path} is empty.", "{path} 是空文件。", "Choose a file with rows in it.", "请选择有内容的文件。"
     ),

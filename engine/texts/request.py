@@ -87,6 +87,36 @@ TEXTS = {
         "Choose the text format (rows with a text field, or a .txt file), or fine-tune on these conversations.",
         "请选择 text 格式（含 text 字段的行或 .txt 文件），或用这些对话做微调。",
     ),
+    "dataset.names_unused": Text(
+        "The {format} format does not look at these names: {names}.",
+        "{format} 格式不使用这些名称：{names}。",
+        "Take them out, or choose the format that they belong to. It looks at: {read}.",
+        "请删除它们，或选择它们所属的格式。该格式使用：{read}。",
+    ),
+    "dataset.name_twice": Text(
+        "The name {name} stands for two different things.",
+        "名称 {name} 被用于两个不同的用途。",
+        "Give each its own name, as the rows have it.",
+        "请按数据行中的实际名称分别填写。",
+    ),
+    "dataset.template_unknown": Text(
+        "There is no chat template named {template}.",
+        "没有名为 {template} 的对话模板。",
+        "Leave it empty for the tokenizer's own, or use one of: {known}.",
+        "请留空以使用分词器自带的模板，或使用以下之一：{known}。",
+    ),
+    "dataset.template_unused": Text(
+        "Pre-training writes no conversations, so the chat template is not used.",
+        "预训练不涉及对话，因此不使用对话模板。",
+        "Leave it empty, or fine-tune.",
+        "请留空，或改为微调。",
+    ),
+    "dataset.train_on_unused": Text(
+        "Pre-training learns every token of a text, whatever is chosen here.",
+        "预训练学习文本中的每个词元，此处的选择不起作用。",
+        "Leave it as it is, or fine-tune.",
+        "请保留默认值，或改为微调。",
+    ),
     "dataset.ending": Text(
         "A file that ends in {ending} cannot be read as {format}.",
         "扩展名为 {ending} 的文件不能按 {format} 格式读取。",

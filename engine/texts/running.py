@@ -116,6 +116,30 @@ TEXTS = {
         "Use the folder of the model's chat or instruct version.",
         "请使用该模型的 chat 或 instruct 版本的目录。",
     ),
+    "preprocess.unknown_template": Text(
+        "There is no chat template named {template}.",
+        "没有名为 {template} 的对话模板。",
+        "Leave it empty for the tokenizer's own, or use one of: {known}.",
+        "请留空以使用分词器自带的模板，或使用以下之一：{known}。",
+    ),
+    "preprocess.template_tokens": Text(
+        "The chat template {template} writes tokens that this tokenizer does not have: {tokens}.",
+        "对话模板 {template} 使用了此分词器没有的词元：{tokens}。",
+        "Leave the template empty, or choose the one of the model's own family.",
+        "请将模板留空，或选择与模型同系列的模板。",
+    ),
+    "preprocess.broken_template": Text(
+        "The chat template of the tokenizer in {path} is wrong: {reason}.",
+        "{path} 中分词器的对话模板有误：{reason}。",
+        "Correct it there, or choose a template of a family.",
+        "请在该处改正，或选择某一系列的模板。",
+    ),
+    "preprocess.template_refuses": Text(
+        "The chat template does not take a question with an answer: {reason}.",
+        "对话模板不接受一问一答：{reason}。",
+        "Choose a template of a family.",
+        "请选择某一系列的模板。",
+    ),
     "preprocess.no_end_token": Text(
         "The tokenizer in {path} has no end-of-text token, which separates documents.",
         "{path} 中的分词器没有用于分隔文档的结束标记。",

@@ -52,10 +52,17 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "dataset.format_not_in_framework",
         "train.dataset.format",
     ),
-    (native(train__dataset__format="moss"), "dataset.format_not_yet", "train.dataset.format"),
     (native(train__dataset__format="text"), "dataset.needs_conversations", "train.dataset.format"),
     (native(train__stage="pretrain"), "dataset.needs_text", "train.dataset.format"),
-    (native(train__dataset__path="rows.parquet"), "dataset.ending", "train.dataset.path"),
+    (native(train__dataset__path="rows.xlsx"), "dataset.ending", "train.dataset.path"),
+    (native(train__dataset__template="lama3"), "dataset.template_unknown", "train.dataset.template"),
+    (native(train__dataset__columns={"text": "body"}), "dataset.names_unused", "train.dataset.columns"),
+    (native(train__dataset__tags={"role": "who"}), "dataset.names_unused", "train.dataset.tags"),
+    (
+        native(train__dataset__columns={"prompt": "q", "response": "q"}),
+        "dataset.name_twice",
+        "train.dataset.columns",
+    ),
     (native(train__seq_length=8193), "seq_length.too_long", "train.seq_length"),
     (native(train__min_learning_rate=0.1), "min_learning_rate.too_large", "train.min_learning_rate"),
     (native(train__resume__checkpoint_path="x"), "resume.not_yet", "train.resume.checkpoint_path"),
@@ -93,7 +100,13 @@ def test_the_nearest_setting_of_a_problem_cures_that_problem(data: dict[str, Any
         after = check(changed_spec(JobSpec.model_validate(data), problem.nearest), CATALOG)
         assert code not in found(after)
     else:
-        assert code in ("dataset.ending", "hardware.unknown", "framework.not_for_model")
+        assert code in (
+            "dataset.ending",
+            "hardware.unknown",
+            "framework.not_for_model",
+            "dataset.names_unused",
+            "dataset.name_twice",
+        )
 
 
 def test_the_names_of_a_misspelt_model_are_near() -> None:
@@ -123,7 +136,7 @@ def test_five_mistakes_are_five_problems_on_five_fields() -> None:
     data = native(
         model="smollm-135m",
         devices=3,
-        train__dataset__format="moss",
+        train__dataset__format="text",
         train__learning_rate="fast",
         train__layout__pipeline_parallel_size=2,
     )

@@ -93,9 +93,11 @@ def test_a_file_without_rows_is_refused(model: Path, data: Path, content: bytes,
     assert only(ask(model, data)).code == code
 
 
-def test_a_missing_file_and_a_folder_are_refused(model: Path, data: Path) -> None:
+def test_a_missing_file_and_a_folder_without_data_are_refused(model: Path, data: Path) -> None:
     assert only(ask(model, data.with_name("none.json"))).code == "dataset.missing"
-    assert only(ask(model, data.parent / "model")).code == "dataset.not_a_file"
+    assert only(ask(model, data.parent / "model")).code == "dataset.model_folder"
+    (data.parent / "empty").mkdir()
+    assert only(ask(model, data.parent / "empty")).code == "dataset.no_files"
     assert only(ask(model, "x" * 4096)).code in ("dataset.unreadable", "path.unusable")
 
 

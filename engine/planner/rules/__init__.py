@@ -46,6 +46,8 @@ RULES: tuple[Rule, ...] = (
     Rule(quirks.of_model, ("model", "framework")),
     Rule(data.format_of_framework, ("framework", "train.dataset.format")),
     Rule(data.format_of_stage, ("train.stage", "train.dataset.format")),
+    Rule(data.names, ("train.dataset",)),
+    Rule(data.template, ("framework", "train.stage", "train.dataset")),
     Rule(data.ending, ("framework", "train.dataset.path", "train.dataset.format")),
     Rule(schedule.seq_length, ("model", "framework", "train.seq_length")),
     Rule(schedule.short, ("train.stage", "train.seq_length")),
