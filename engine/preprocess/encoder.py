@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ALWAYS_CHECKED = 200
 """The first texts are all encoded twice, later ones each `CHECKED_SHARE`th."""
 CHECKED_SHARE = 50
-REFRESH_CHARACTERS = 1 << 28
+REFRESH_CHARACTERS = 1 << 27
 """Then a new fast tokenizer takes over: what the old one remembers grows with the text."""
 PIECES = (
     "", " ", "  ", "\n", "\n\n", " \n ", "\r\n", "\t", "a", " a", "A.b", "don't", "WE'LL", "I'm  it's", "1", "1234567",
@@ -58,6 +58,7 @@ class Encoder:
         self._check(texts, result)
         self._characters += sum(map(len, texts))
         if self._characters > REFRESH_CHARACTERS:
+            self._fast = None  # before the new one is there: two of them are too many
             self._fast, self._characters = self._load_fast(), 0
         return result
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine import formats
 from engine.dataset_files import file_names
+from engine.disk import tells_of_full_disk
 from engine.events import Emitter
 from engine.failures import Failure
 from engine.formats import Broken, DataFile, Sample
@@ -73,14 +74,17 @@ def cache_root(folder: Path) -> Path:
 
 
 def prepare(request: Request, emitter: Emitter) -> Report:
-    """Make the files. Raises Failure, also when not a single sample is left."""
+    """Make the files. Raises Failure, also when not a single sample is left; and OSError for what is written."""
+    request.cache.mkdir(parents=True, exist_ok=True)
+    request.prefix.parent.mkdir(parents=True, exist_ok=True)
     try:
         files = formats.find(request.dataset.path, request.roots)
         folder = guarded(request.tokenizer, request.roots)
         key = fingerprint(files, folder, request.settings(), request.cache / "hashes")
     except OSError as error:
+        if tells_of_full_disk(error):
+            raise
         raise _unreadable(request, error) from error
-    request.prefix.parent.mkdir(parents=True, exist_ok=True)
     names = {name: request.prefix.with_name(f"{request.prefix.name}_{name}") for name in file_names(request.stage)}
     with locked(request.cache, key, lambda: _say(emitter, WAITING)) as entry:
         entry.finish_publishing()

@@ -25,8 +25,8 @@ class Progress:
         self._due = 0.0
 
     def begin(self, rows: int) -> None:
-        """From here on time counts: so many rows were done by an earlier attempt."""
-        self._started, self._started_at = time.monotonic(), self._place()
+        """From here on time counts: so many rows were done by an earlier attempt, and were read over."""
+        self._started, self._started_at = time.monotonic(), self._place() if rows else 0
         self._first_rows = self._told_rows = rows
 
     def tell(self, rows: int) -> None:

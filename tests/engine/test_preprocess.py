@@ -21,10 +21,6 @@ LLAMA2_STYLE = (
     "{% for m in messages %}{% if m['role'] == 'user' %}{{ bos_token + '[INST] ' + m['content'] + ' [/INST]' }}"
     "{% else %}{{ ' ' + m['content'] + ' ' + eos_token }}{% endif %}{% endfor %}"
 )
-REWRITES = (
-    "{% for m in messages %}{{ m['role'] + ': ' + (m['content'] if loop.last else '(left out)') + '\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}"
-)
 TURNS = (
     Message("system", "Be brief."),
     Message("user", "Where is platform 2?"),
@@ -72,12 +68,6 @@ def test_the_mask_follows_another_template_too(tokenizer: PreTrainedTokenizerBas
     tokenizer.chat_template = LLAMA2_STYLE
     _, labels = encoded(tokenizer, *TURNS[1:])
     assert learnt(tokenizer, labels) == " All aboard! Over the bridge. <|im_end|> 列车即将出发。 <|im_end|>"
-
-
-def test_a_template_that_rewrites_the_past_is_said_not_guessed(tokenizer: PreTrainedTokenizerBase) -> None:
-    tokenizer.chat_template = REWRITES
-    with pytest.raises(chat.Unusable, match="template_rewrites_history"):
-        chat.render(tokenizer, Sample(1, messages=TURNS[1:]))
 
 
 def stage(tmp_path: Path, model: Path, rows: list[dict[str, Any]], **train: Any) -> tuple[TokenStore, dict[str, Any]]:
