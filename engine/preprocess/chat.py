@@ -15,7 +15,8 @@ from engine.failures import Failure
 from engine.formats import Message, Sample, ToolCall
 from engine.formats.fields import parsed
 from engine.preprocess import manner, spans, template
-from engine.preprocess.offsets import Encoder
+from engine.preprocess.offsets import Encoder, IdsOf
+from engine.preprocess.skeleton import Skeletons
 from engine.preprocess.spans import Span
 from engine.preprocess.store import Row
 from engine.preprocess.template import ChatTemplate, Refused, Turn
@@ -48,15 +49,17 @@ class Chat:
         name: str | None = None,
         train_on: TrainOn = "every_answer",
         model_type: str = "",
+        ids: IdsOf | None = None,
     ) -> None:
-        """name: a family's template to insist on; model_type: of config.json. Raises Failure."""
+        """name: a family's template to insist on; model_type: of config.json; ids: see Encoder. Raises Failure."""
         self.template: ChatTemplate = template.choose(tokenizer, name, model_type)
         self.manner = manner.of(self.template)
         self.train_on = train_on
         self._end = "" if self.manner.closing else str(tokenizer.eos_token or "")
         if not self.manner.closing and not self._end:
             raise Failure("preprocess.no_end_token", "model_path", path=str(tokenizer.name_or_path))
-        self._encoder = Encoder(tokenizer)
+        self._encoder = Encoder(tokenizer, ids)
+        self._skeletons = Skeletons(self.template, self.manner)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,6 +71,9 @@ class Chat:
         turns, tools = self._turns(sample)
         if not any(turn["role"] == "assistant" for turn in turns):
             raise Unusable("no_answer")
+        quickly = None if tools else self._skeletons.render(turns)
+        if quickly is not None:
+            return self._closed(*quickly, len(quickly[1]))
         try:
             text = self.template.render(turns, tools)
             found: Sequence[Span | None] | None = spans.quick(text, turns, self.manner)

@@ -9,7 +9,7 @@ text. The others (a tokenizer that normalizes, or SentencePiece's) are encoded w
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 
 Spans = Sequence[tuple[int, int]]
 Lengths = NDArray[np.int64]
+IdsOf = Callable[[Sequence[str]], list[Ids]]
 
 
 class Encoder:
     """One tokenizer, with what is known of its tokens."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, ids: IdsOf | None = None) -> None:
+        """ids: what encodes texts in the place of the tokenizer itself, to the same ids; for byte-level ones only."""
+        self._own = ids
         self._backend: Any = tokenizer.backend_tokenizer
         self._encoder = encoder_of(tokenizer)
         self._lengths = _byte_lengths(self._backend)
@@ -48,7 +51,7 @@ class Encoder:
             return self._with_offsets(texts, spans)
         if self._composes:
             texts, spans = _composed(texts, spans)
-        encoded = self._encoder.encode(texts)
+        encoded = (self._own or self.ids)(texts)
         counts = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
         flat = np.concatenate(encoded) if encoded else np.empty(0, np.int32)
         return self._labelled(flat, counts, texts, spans)

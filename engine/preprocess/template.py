@@ -39,6 +39,8 @@ class ChatTemplate:
     source: Literal["tokenizer", "family"]
     name: str
     """Of the family; `tokenizer` for the tokenizer's own."""
+    source_text: str
+    """As Jinja has it."""
     compiled: Any
     constants: dict[str, Any]
     """Special tokens by name, such as `eos_token`, and the date."""
@@ -99,4 +101,4 @@ def _compiled(
     tokens = {name: str(token) for name, token in tokenizer.special_tokens_map.items() if isinstance(token, str)}
     blank = {"bos_token": "", "eos_token": ""}
     constants = blank | tokens | {"strftime_now": lambda pattern: DATE, "date_string": DATE}
-    return ChatTemplate(source=source, name=name, compiled=compiled, constants=constants)
+    return ChatTemplate(source=source, name=name, source_text=template, compiled=compiled, constants=constants)
