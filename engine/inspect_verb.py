@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def add(verbs: Any) -> argparse.ArgumentParser:
     verb.add_argument("--format", "--handler-name", type=_format, metavar="NAME", dest="format",
                       help=f"{', '.join(NAMES)}, or MindSpeed-LLM's handler (default: by the first rows)")  # fmt: skip
     verb.add_argument("--tokenizer-name-or-path", metavar="DIR", help="folder of the model or of its tokenizer")
-    verb.add_argument("--seq-length", type=_length, metavar="N", help="cut rows to so many tokens")
+    verb.add_argument("--seq-length", type=_length_from(8), metavar="N", help="cut rows to so many tokens")
     verb.add_argument("--template", metavar="NAME", help="chat template to insist on (default: the tokenizer's own)")
     verb.add_argument("--train-on", choices=_TRAIN_ON, default=_TRAIN_ON[0], help="what is learnt of a conversation")
     for option, model in (("--columns", ColumnNames), ("--tags", TagNames)):
@@ -71,11 +72,7 @@ def _format(name: str) -> str:
     return HANDLERS.get(name, name)
 
 
-def _length(text: str) -> int:
-    return _length_from(8)(text)
-
-
-def _length_from(least: int) -> Any:
+def _length_from(least: int) -> Callable[[str], int]:
     def number(text: str) -> int:
         value = int(text)
         if not least <= value <= 10_000_000:
@@ -85,7 +82,7 @@ def _length_from(least: int) -> Any:
     return number
 
 
-def _pair(model: type[ColumnNames | TagNames]) -> Any:
+def _pair(model: type[ColumnNames | TagNames]) -> Callable[[str], tuple[str, str]]:
     def pair(text: str) -> tuple[str, str]:
         name, equals, key = text.partition("=")
         if not equals or not key or name not in model.model_fields:

@@ -23,15 +23,15 @@ FORBIDDEN = {"engine": ("jobs", "webui", "django", "celery", "channels"), "jobs"
 HEAVY = ("preprocess", "inspection", "weights", "training", "quantization", "inference")
 HEAVY_LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers", "gguf", "peft", "deepspeed")
 LEVELS = (
-    ("spec", "problems", "events", "plan", "architecture", "catalog", "tables_csv", "tables_architecture",
-     "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots", "model_folder", "disk",
-     "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process", "dataset_report"),
+    ("spec", "problems", "events", "dataset_files", "plan", "architecture", "catalog", "tables_csv",
+     "tables_architecture", "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots",
+     "model_folder", "disk", "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process",
+     "dataset_report"),
     ("families", "formats", "devices", "knowledge"),
     ("frameworks",),
     ("planner",),
     ("readable",),
-    ("runner",),
-    ("inspect_verb",),
+    ("runner", "preprocess_verb", "inspect_verb"),
     ("__main__",),
 )  # fmt: skip
 """Inside the engine, a level imports only its own and earlier ones."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from struct import Struct
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
 from typing import IO, Self
@@ -21,6 +22,7 @@ _PARTS = 64
 _IN_MEMORY = 1 << 20
 """Bytes of a part that stay in memory before it goes to disk."""
 _ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("row", "<u8"), ("line", "<u8"), ("file", "<u4")])
+_REST = Struct("<QQI")
 
 
 class DuplicateFinder:
@@ -42,9 +44,8 @@ class DuplicateFinder:
             part.close()
 
     def add(self, content: bytes, place: Place) -> None:
-        high, low = np.frombuffer(blake2b(content, digest_size=16).digest(), dtype="<u8").tolist()
-        entry = np.array([(high, low, place.row, place.line, place.file)], dtype=_ENTRY)
-        self._parts[high % _PARTS].write(entry.tobytes())
+        digest = blake2b(content, digest_size=16).digest()
+        self._parts[digest[0] % _PARTS].write(digest + _REST.pack(place.row, place.line, place.file))
 
     def found(self, examples: int) -> Duplicates:
         """How many rows repeat an earlier one, with the pairs that come first in the dataset."""

@@ -20,6 +20,7 @@ from engine.inspection.duplicates import DuplicateFinder
 from engine.inspection.request import Request
 from engine.inspection.row_index import RowIndex
 from engine.inspection.tally import Tally
+from engine.preprocess.encoder import Differs
 from engine.problems import Problem
 
 if TYPE_CHECKING:
@@ -37,12 +38,23 @@ _Row = tuple[Place, Sample | Broken]
 def inspect(request: Request, progress: Progress) -> DatasetReport:
     """Read every row. What is wrong with the dataset is in the report; raises Failure where there is nothing to
     report on, and OSError where its own files cannot be written."""
-    began = time.monotonic()
     files = formats.find(request.input, request.roots, findings.INPUT)
     rendering = opened(request)
-    vocabulary = rendering and rendering.vocabulary()
+    try:
+        return _inspected(request, files, rendering, progress)
+    except Differs:
+        assert rendering is not None
+        rendering.use_exact()
+        return _inspected(request, files, rendering, progress)
+
+
+def _inspected(
+    request: Request, files: Sequence[DataFile], rendering: Rendering | None, progress: Progress
+) -> DatasetReport:
+    began = time.monotonic()
+    vocabulary = None if rendering is None else rendering.vocabulary()
     with DropList(request.drops) as listed, DuplicateFinder() as duplicates:
-        tally = Tally(request.seq_length, vocabulary and vocabulary.model_size, listed, duplicates)
+        tally = Tally(request.seq_length, None if vocabulary is None else vocabulary.model_size, listed, duplicates)
         reader = _Pass(request, files, rendering, tally, progress)
         reports = list(reader.all())
         report = DatasetReport(
@@ -64,13 +76,13 @@ def inspect(request: Request, progress: Progress) -> DatasetReport:
     )
 
 
-def opened(request: Request) -> Rendering | None:
+def opened(request: Request, *, exact: bool = False) -> Rendering | None:
     """None where no tokenizer was named. Raises Failure."""
     if request.tokenizer is None:
         return None
     from engine.inspection.rendering import Rendering  # transformers takes a second to import
 
-    return Rendering(request.tokenizer, request.template, request.train_on, request.roots)
+    return Rendering(request.tokenizer, request.template, request.train_on, request.roots, exact=exact)
 
 
 def read_as(chosen: Chosen) -> Callable[[Record], Sample | Broken]:

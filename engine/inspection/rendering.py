@@ -12,6 +12,7 @@ from engine.formats import Sample
 from engine.inspection.rows import Encoded, Refused
 from engine.model_folder import read_json_object
 from engine.preprocess.chat import Chat, Rendered, Unusable
+from engine.preprocess.encoder import use_exact
 from engine.preprocess.offsets import Encoder
 from engine.preprocess.store import IGNORED
 from engine.roots import Roots
@@ -28,8 +29,10 @@ SHOWN = 5
 class Rendering:
     """A tokenizer, and the template of its conversations, which is chosen when the first one comes."""
 
-    def __init__(self, folder: str, template: str | None, train_on: TrainOn, roots: Roots) -> None:
-        """Raises Failure if there is no fast tokenizer."""
+    def __init__(
+        self, folder: str, template: str | None, train_on: TrainOn, roots: Roots, *, exact: bool = False
+    ) -> None:
+        """Raises Failure if there is no fast tokenizer. exact: see `use_exact`."""
         from engine.weights.load import load_tokenizer
 
         self.tokenizer: PreTrainedTokenizerBase = load_tokenizer(folder, roots)
@@ -41,6 +44,13 @@ class Rendering:
         self._name, self._train_on = template, train_on
         self._config = read_json_object(Path(folder) / "config.json") or {}
         self._chat: Chat | None = None
+        if exact:
+            use_exact(self.tokenizer)
+        self._encoder = Encoder(self.tokenizer)
+
+    def use_exact(self) -> None:
+        """From here on without the faster library: it takes time to begin, and is not sure to agree (`Differs`)."""
+        use_exact(self.tokenizer)
         self._encoder = Encoder(self.tokenizer)
 
     @property

@@ -47,7 +47,7 @@ def view(request: Request, row: int) -> RowView:
         return shape.model_copy(update={"reason": item.reason, "parameters": parameters(item.parameters)})
     read = {"messages": tuple(map(_turn, item.messages)), "text": item.text and _short(item.text), "tools": item.tools}
     shape = shape.model_copy(update=read)
-    rendering = opened(request)
+    rendering = opened(request, exact=True)
     return shape if rendering is None else _rendered(shape, item, rendering, request)
 
 

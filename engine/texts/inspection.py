@@ -34,8 +34,8 @@ TEXTS = {
         "原因已列出；多半是格式或列名选错了。",
     ),
     "dataset.rows_dropped": Text(
-        "{dropped} of {read} rows cannot be used and are left out: {rows}.",
-        "{read} 行中有 {dropped} 行无法使用，将被略过：{rows}。",
+        "{dropped} of {read} rows cannot be used: {rows}.",
+        "{read} 行中有 {dropped} 行无法使用：{rows}。",
         "Look at the reasons, and correct the rows that you need.",
         "请查看原因，并修正需要的行。",
     ),

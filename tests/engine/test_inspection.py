@@ -276,3 +276,43 @@ def test_a_stopped_inspection_leaves_no_half_list(tmp_path: Path) -> None:
     assert 0 < told["rows"] < 400_000
     assert 0 < told["bytes"] <= told["size"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.jsonl"]
+
+
+@pytest.mark.parametrize("options", [["--packing"], []])
+def test_preprocessing_keeps_what_the_report_says(
+    dataset: Path, tmp_path: Path, tiny_model: Path, options: list[str]
+) -> None:
+    command = [sys.executable, "-m", "engine", "preprocess", "--input", str(dataset), "--seq-length", "100", *options]
+    command += ["--output-prefix", str(tmp_path / "set" / "x"), "--tokenizer-name-or-path", str(tiny_model)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "set" / "x_report.json").read_text())
+    found = report(dataset, tokenizer=str(tiny_model), seq_length=100)
+    at = next(one for one in found.seq_lengths if one.asked)
+    assert found.tokens is not None
+    assert found.trained is not None
+    assert (made["rows_read"], made["rows_kept"]) == (found.rows.read, found.rows.kept)
+    assert (made["rows_shortened"], made["tokens"]) == (found.rows.shortened, found.tokens.total - at.tokens_lost)
+    assert made["trained_tokens"] == found.trained.tokens - at.trained_tokens_lost
+    expected = at.packed_sequences if options else at.sequences
+    assert made["samples"] == pytest.approx(expected, rel=0.05 if options else 0)
+
+
+def test_a_fast_tokenizer_that_differs_is_left_and_all_is_read_again(
+    dataset: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.preprocess.encoder import Differs, Encoder
+
+    expected = report(dataset, tokenizer=str(tiny_model), seq_length=100)
+    real, refused = Encoder.encode, []
+
+    def differing(encoder: Encoder, texts: Any) -> Any:
+        if not refused:
+            refused.append(texts)
+            raise Differs("late")
+        return real(encoder, texts)
+
+    monkeypatch.setattr(Encoder, "encode", differing)
+    found = report(dataset, tokenizer=str(tiny_model), seq_length=100)
+    assert refused
+    assert found.model_copy(update={"seconds": 0}) == expected.model_copy(update={"seconds": 0})

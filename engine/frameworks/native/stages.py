@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from engine.dataset_files import PREFIX, file_names
 from engine.plan import Command, Layout, Stage
 from engine.spec import JobSpec
 
-TOKENS = "data/tokens.safetensors"
 REPORT = "data/report.json"
 LATEST = "checkpoints/latest_checkpointed_iteration.txt"
 SAMPLES = "output/samples.json"
@@ -19,10 +19,11 @@ ADAPTER = ("output/adapter/adapter_config.json", "output/adapter/adapter_model.s
 def stages(spec: JobSpec, layout: Layout) -> tuple[Stage, ...]:
     """Every stage in order. Outputs are relative to the run folder."""
     prompts = (SAMPLES,) if spec.train.sample_prompts else ()
+    tokens = tuple(f"data/{PREFIX}_{name}" for name in file_names(spec.train.stage))
     adapter = ADAPTER if spec.train.strategy == "lora" else ()
     return (
-        Stage(name="preprocess", commands=(_alone("preprocess", "engine.preprocess"),), outputs=(TOKENS, REPORT)),
-        Stage(name="train", commands=(_training(layout),), inputs=(TOKENS,), outputs=(LATEST, *prompts)),
+        Stage(name="preprocess", commands=(_alone("preprocess", "engine.preprocess"),), outputs=(*tokens, REPORT)),
+        Stage(name="train", commands=(_training(layout),), inputs=tokens, outputs=(LATEST, *prompts)),
         Stage(
             name="export", commands=(_alone("export", "engine.weights"),), inputs=(LATEST,), outputs=(*MODEL, *adapter)
         ),
