@@ -38,7 +38,7 @@ def clean() -> None:
 
 def _clean_partials() -> None:
     wanted = {pk.hex for pk in Upload.objects.filter(state=UploadState.OPEN).values_list("pk", flat=True)}
-    for file in incoming().iterdir():
+    for file in incoming().iterdir() if incoming().is_dir() else ():
         if not file.name.startswith(".") and file.name not in wanted and _age(file) > STRAY_AFTER_SECONDS:
             file.unlink(missing_ok=True)
 

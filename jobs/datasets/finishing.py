@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.datasets.upload_names import free_name
 from jobs.datasets.upload_refusals import UploadRefused
-from jobs.datasets.uploads import incoming, locked, partial
+from jobs.datasets.uploads import locked, partial, ready
 from jobs.datasets.versions import PIECE, current_version, stamp
 from jobs.models import AuditEvent, Dataset, Team, Upload, UploadState
 
@@ -91,7 +91,7 @@ def _place(upload: Upload, file: int) -> None:
 @contextmanager
 def _placing() -> Iterator[None]:
     """One at a time: a rename would replace what another one has just put there."""
-    descriptor = os.open(incoming() / ".placing", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(ready() / ".placing", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

@@ -22,7 +22,7 @@ SECONDS = 600.0
 SLOTS = 4
 TOKENS = 2000
 """Tokens that a page shows of a row at first; a longer one is shown whole when that is wanted."""
-ALL_TOKENS = 200_000
+ALL_TOKENS = 50_000
 RESEND_SECONDS = 5.0
 MOST_WAITING = 12
 """Processes of one report, those that wait for a slot among them."""

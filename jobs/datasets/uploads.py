@@ -33,6 +33,7 @@ MOST_OPEN = 5
 """Unfinished uploads of one person."""
 MOST_A_MINUTE = 30
 """Uploads that one person may begin within a minute."""
+UNWRITABLE = _("The server cannot write into its folder for uploads. Tell its administrator.")
 RESERVE_BYTES = 512 * 1024 * 1024
 """Stays free on the disk: runs and the database live there, too."""
 
@@ -95,9 +96,11 @@ def cancel(upload: Upload) -> None:
 @contextmanager
 def locked(upload: Upload) -> Iterator[int]:
     """The partial file, held by us alone. Raises UploadRefused while somebody else writes it."""
-    folder = incoming()
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(folder / upload.pk.hex, flags, 0o600)
+    try:
+        descriptor = os.open(ready() / upload.pk.hex, flags, 0o600)
+    except OSError as error:
+        raise UploadRefused(500, UNWRITABLE) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -117,8 +120,16 @@ def partial(upload: Upload) -> Path:
 def incoming() -> Path:
     """Where unfinished uploads lie: beside the finished ones, on the same disk; hidden, so that no folder lists it."""
     folder: Path = settings.UPLOADS_DIR / ".incoming"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o750)
     return folder
+
+
+def ready() -> Path:
+    """The same, made if it is missing. Raises UploadRefused."""
+    try:
+        incoming().mkdir(parents=True, exist_ok=True, mode=0o750)
+    except OSError as error:
+        raise UploadRefused(500, UNWRITABLE) from error
+    return incoming()
 
 
 def open_uploads(user: User) -> list[Upload]:
@@ -158,5 +169,5 @@ def _refuse_full_disk(needed: int, *, promised: bool = True) -> None:
         begun = Upload.objects.filter(state=UploadState.OPEN)
         total = begun.aggregate(total=Sum("size"))["total"] or 0
         outstanding = total - sum(offset(one) for one in begun) if total else 0
-    if shutil.disk_usage(incoming()).free < needed + outstanding + RESERVE_BYTES:
+    if shutil.disk_usage(ready()).free < needed + outstanding + RESERVE_BYTES:
         raise UploadRefused(507, _("There is not enough room on the server's disk for this file."))
