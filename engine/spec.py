@@ -114,7 +114,7 @@ class DatasetChoice(Part):
     columns: ColumnNames = ColumnNames()
     tags: TagNames = TagNames()
     template: Word | None = None
-    """A chat template of `engine/families/` to insist on; null means the tokenizer's own, else the family's."""
+    """A chat template of `engine/families/` to insist on; null means the tokenizer's own, else its family's."""
     train_on: TrainOn = "every_answer"
     """What the model learns to say: every answer, the last one, or the question as well."""
 

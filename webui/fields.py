@@ -63,14 +63,14 @@ RECOMPUTE_LABELS: dict[str, Text] = {"none": _("none"), "selective": _("selectiv
 
 
 COLUMN_LABELS: dict[str, Text] = {
-    "prompt": _("Question"),
-    "query": _("Addition to the question"),
-    "response": _("Answer"),
-    "history": _("Earlier questions and answers"),
-    "system": _("System text"),
-    "messages": _("Turns"),
-    "tools": _("Tools"),
-    "text": _("Text"),
+    "prompt": _("Column of the question"),
+    "query": _("Column of what is added to the question"),
+    "response": _("Column of the answer"),
+    "history": _("Column of earlier questions and answers"),
+    "system": _("Column of the system text"),
+    "messages": _("Column of the turns"),
+    "tools": _("Column of the tools"),
+    "text": _("Column of the text"),
 }
 COLUMN_DEFAULTS = {
     "prompt": "instruction",

@@ -18,9 +18,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from engine.formats import kinds
 from engine.formats.fields import guarded
 from engine.formats.files import DataFile, find
-from engine.formats.kinds import ParquetReader, records
+from engine.formats.kinds import ParquetReader
 from engine.formats.records import Record
 from engine.formats.sample import Broken, Message, Role, Sample, ToolCall
 from engine.formats.sniffing import Sniffed, sniff
@@ -72,7 +73,7 @@ def read_file(
     chosen = DatasetChoice(path="-", format=cast(Any, choice)) if isinstance(choice, str) else choice
     where = file if isinstance(file, DataFile) else DataFile(file, "")
     sample = guarded(get(chosen.format).reader(chosen.columns, chosen.tags))
-    for record in records(where, chosen.format, parquet):
+    for record in kinds.records(where, chosen.format, parquet):
         yield record if isinstance(record, Broken) else sample(record)
 
 

@@ -64,9 +64,18 @@ def _matching(pattern: str, roots: Roots, field: str) -> tuple[DataFile, ...]:
     real = resolved(folder, field, roots)
     rest = str(Path(*Path(pattern).parts[still:]))
     try:
-        return _collected(pattern, real, (one for one in real.glob(rest) if one.is_file()), roots, field)
+        return _collected(pattern, real, _shown(real, rest), roots, field)
     except (ValueError, NotImplementedError):  # two stars that are not a whole part
         raise Failure("path.unusable", field, path=pattern[:200]) from None
+
+
+def _shown(folder: Path, pattern: str) -> Iterator[Path]:
+    """Files that match; as in a shell, hidden ones only where the pattern has a point too."""
+    hidden = "." in (part[0] for part in Path(pattern).parts)
+    for path in folder.glob(pattern):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and (hidden or not any(part.startswith(".") for part in parts)):
+            yield path
 
 
 def _below(folder: Path) -> Iterator[Path]:

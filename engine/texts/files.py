@@ -42,8 +42,8 @@ TEXTS = {
         "Parquet 文件在运行开始时才读取，此前不检查。未检查的文件数：{count}。",
     ),
     "dataset.column_absent": Text(
-        "The first row has no column of this name: {names}.",
-        "第一行没有此名称的列：{names}。",
+        "The first row has no column named {name}.",
+        "第一行没有名为 {name} 的列。",
         "Correct the name; a column that is missing counts as empty if it may be.",
         "请改正名称；可省略的列缺失时按空值处理。",
     ),

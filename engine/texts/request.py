@@ -87,11 +87,11 @@ TEXTS = {
         "Choose the text format (rows with a text field, or a .txt file), or fine-tune on these conversations.",
         "请选择 text 格式（含 text 字段的行或 .txt 文件），或用这些对话做微调。",
     ),
-    "dataset.names_unused": Text(
-        "The {format} format does not look at these names: {names}.",
-        "{format} 格式不使用这些名称：{names}。",
-        "Take them out, or choose the format that they belong to. It looks at: {read}.",
-        "请删除它们，或选择它们所属的格式。该格式使用：{read}。",
+    "dataset.name_unused": Text(
+        "The {format} format does not look at this name.",
+        "{format} 格式不使用此名称。",
+        "Leave it empty, or choose the format that it belongs to. Names that {format} looks at: {read}.",
+        "请留空，或选择它所属的格式。{format} 使用的名称：{read}。",
     ),
     "dataset.name_twice": Text(
         "The name {name} stands for two different things.",

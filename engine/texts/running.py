@@ -111,10 +111,11 @@ TEXTS = {
         "请对该模型关闭打包（packing）。",
     ),
     "preprocess.no_chat_template": Text(
-        "The tokenizer in {path} has no chat template, which fine-tuning on conversations needs.",
-        "{path} 中的分词器没有对话模板，而对话微调需要它。",
-        "Use the folder of the model's chat or instruct version.",
-        "请使用该模型的 chat 或 instruct 版本的目录。",
+        "The tokenizer in {path} has no chat template, which fine-tuning on conversations needs, and is of no known "
+        "family.",
+        "{path} 中的分词器没有对话模板，而对话微调需要它；也无法判断其系列。",
+        "Use the folder of the model's chat or instruct version, or choose a chat template: {known}.",
+        "请使用该模型的 chat 或 instruct 版本的目录，或选择对话模板：{known}。",
     ),
     "preprocess.unknown_template": Text(
         "There is no chat template named {template}.",

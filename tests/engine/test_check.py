@@ -56,12 +56,10 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (native(train__stage="pretrain"), "dataset.needs_text", "train.dataset.format"),
     (native(train__dataset__path="rows.xlsx"), "dataset.ending", "train.dataset.path"),
     (native(train__dataset__template="lama3"), "dataset.template_unknown", "train.dataset.template"),
-    (native(train__dataset__columns={"text": "body"}), "dataset.names_unused", "train.dataset.columns"),
-    (native(train__dataset__tags={"role": "who"}), "dataset.names_unused", "train.dataset.tags"),
     (
         native(train__dataset__columns={"prompt": "q", "response": "q"}),
         "dataset.name_twice",
-        "train.dataset.columns",
+        "train.dataset.columns.response",
     ),
     (native(train__seq_length=8193), "seq_length.too_long", "train.seq_length"),
     (native(train__min_learning_rate=0.1), "min_learning_rate.too_large", "train.min_learning_rate"),
@@ -120,6 +118,14 @@ def test_a_length_in_which_no_answer_has_room_is_a_warning_for_conversations() -
     assert found(verdict)["seq_length.short"].severity == "warning"
     text = native(train__seq_length=8, train__stage="pretrain", train__dataset__format="text")
     assert "seq_length.short" not in found(check(text, CATALOG))
+
+
+def test_names_that_the_format_does_not_look_at_are_warned_of_on_their_fields() -> None:
+    dataset = {"columns": {"text": "body", "prompt": "q"}, "tags": {"role": "who"}}
+    verdict = check(native(train__dataset=native()["train"]["dataset"] | dataset), CATALOG)
+    assert verdict.fits
+    unused = [problem.field for problem in verdict.problems if problem.code == "dataset.name_unused"]
+    assert unused == ["train.dataset.columns.text", "train.dataset.tags.role"]
 
 
 def test_both_lengths_are_a_note() -> None:

@@ -43,8 +43,8 @@ class Scan:
     """Files that only the engine's process can read: Parquet."""
     several: bool = False
     """Is there more than one file, so that a line alone says too little?"""
-    absent: tuple[str, ...] = ()
-    """Keys that were named in `columns` and that the first row does not have."""
+    absent: tuple[tuple[str, str], ...] = ()
+    """Fields of `columns` whose names the first row does not have."""
 
 
 Choice = DatasetChoice | str | None
@@ -130,7 +130,7 @@ def scan(files: tuple[DataFile, ...] | Path, choice: Choice) -> Scan:
     """Read every row. Raises OSError."""
     chosen = _chosen(choice)
     assert chosen is not None
-    files = (DataFile(files, files.name),) if isinstance(files, Path) else files
+    files = formats.find(files) if isinstance(files, Path) else files
     found = _first_look(files, chosen)
     if found.looks_like is not None:
         return found
@@ -164,9 +164,9 @@ def _first_look(files: tuple[DataFile, ...], choice: DatasetChoice) -> Scan:
     first = next(iter(records(files[0], choice.format)), None)
     if not isinstance(first, Record) or files[0].path.suffix.lower() == ".txt":
         return found
-    named = [name for name in choice.columns.model_dump().values() if name]
     if isinstance(first.value, dict):
-        found.absent = tuple(name for name in named if name not in first.value)
+        named = choice.columns.model_dump(exclude_none=True)
+        found.absent = tuple((key, name) for key, name in named.items() if name not in first.value)
     if choice.columns == ColumnNames() and not formats.get(choice.format).sniff(first.value):
         found.looks_like = formats.looks_like(first.value)
     return found
@@ -208,9 +208,9 @@ def _remarks(found: Scan) -> Iterator[Problem]:
         yield Problem(code="dataset.partly", field=PATH, severity="note", parameters={"rows": found.rows})
     if found.unread:
         yield Problem(code="dataset.parquet", field=PATH, severity="note", parameters={"count": found.unread})
-    if found.absent:
-        names: dict[str, Value] = {"names": ", ".join(found.absent)}
-        yield Problem(code="dataset.column_absent", field=COLUMNS, severity="warning", parameters=names)
+    for key, name in found.absent:
+        field, named = f"{COLUMNS}.{key}", {"name": name}
+        yield Problem(code="dataset.column_absent", field=field, severity="warning", parameters={**named})
 
 
 def _place(row: Broken, several: bool) -> str:

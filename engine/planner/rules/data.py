@@ -61,21 +61,21 @@ def format_of_stage(ask: Ask) -> Iterator[Problem]:
 def names(ask: Ask) -> Iterator[Problem]:
     """Names of columns and tags that the format does not look at, or that stand for two things at once."""
     dataset = ask.spec.train.dataset
+    if not (dataset.columns.model_fields_set or dataset.tags.model_fields_set):
+        return
     known = formats.get(dataset.format)
     parts = (("columns", dataset.columns, known.COLUMNS), ("tags", dataset.tags, known.TAGS))
     for part, given, read in parts:
         chosen: dict[str, str] = {key: name for key, name in given.model_dump().items() if name is not None}
-        field = f"train.dataset.{part}"
-        unused = [key for key in chosen if key not in read]
-        if unused:
-            parameters: dict[str, Value] = {
-                "names": ", ".join(unused), "format": dataset.format, "read": ", ".join(read) or "-",
-            }  # fmt: skip
-            yield Problem(code="dataset.names_unused", field=field, severity="warning", parameters=parameters)
-        values = list(chosen.values())
-        twice = next((name for place, name in enumerate(values) if name in values[:place]), None)
-        if twice is not None:
-            yield Problem(code="dataset.name_twice", field=field, parameters={"name": twice})
+        seen: set[str] = set()
+        for key, name in chosen.items():
+            field = f"train.dataset.{part}.{key}"
+            if key not in read:
+                parameters: dict[str, Value] = {"format": dataset.format, "read": ", ".join(read) or "-"}
+                yield Problem(code="dataset.name_unused", field=field, severity="warning", parameters=parameters)
+            if name in seen:
+                yield Problem(code="dataset.name_twice", field=field, parameters={"name": name})
+            seen.add(name)
 
 
 def template(ask: Ask) -> Iterator[Problem]:
