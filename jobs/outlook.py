@@ -19,7 +19,7 @@ from engine.planner import Unplannable, Verdict, decide
 from engine.planner.files.dataset import rows
 from engine.planner.nearest import changed
 from engine.planner.shape import look
-from engine.spec import JobSpec
+from engine.spec import ColumnNames, JobSpec, TagNames
 from jobs.catalog import current
 from jobs.models import Team
 from jobs.own_runs import with_own_runs
@@ -27,7 +27,12 @@ from jobs.site_checks import ABOUT_NODES
 from jobs.submit import preview, with_absolute_paths
 
 UNLAUNCHABLE = "framework.not_launchable"
-_NAMES = {"name", "model_path", "train.dataset.path", "train.dataset.format"}
+_NAMES = {
+    "name", "model_path", "train.dataset.path", "train.dataset.format", "train.dataset.template",
+    "train.dataset.train_on", "train.packing",
+    *(f"train.dataset.columns.{name}" for name in ColumnNames.model_fields),
+    *(f"train.dataset.tags.{name}" for name in TagNames.model_fields),
+}  # fmt: skip
 """Fields on which no decision depends."""
 
 
@@ -92,7 +97,7 @@ def _timing(spec: JobSpec, plan: Plan, catalog: Catalog) -> Timing | None:
     """With the rows that the check has counted; every sample at full length, as the time's reason says."""
     if plan.eta is not None or plan.batch.epochs is None:
         return None
-    counted = rows(spec.train.dataset.path, spec.train.dataset.format, settings.ROOTS)
+    counted = rows(spec.train.dataset.path, spec.train.dataset, settings.ROOTS)
     if not counted:
         return None
     iterations = math.ceil(counted * plan.batch.epochs / plan.batch.global_batch_size)

@@ -35,7 +35,10 @@ def records(stream: BinaryIO, file: str) -> Iterator[Record | Broken]:
     except _NotText as error:
         yield error.broken
     except csv.Error as error:
-        yield Broken(source.begin, "csv.syntax", {"error": str(error)}, file)
+        if "field limit" in str(error):
+            yield Broken(source.begin, "row.too_long", {"limit": LONGEST_ROW >> 20}, file)
+        else:
+            yield Broken(source.begin, "csv.syntax", {"error": str(error)}, file)
 
 
 class _Lines:

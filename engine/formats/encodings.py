@@ -13,17 +13,17 @@ _PACKED = {
     b"\x1f\x8b": "gzip",
     b"PK\x03\x04": "zip",
     b"PK\x05\x06": "zip",
-    b"BZh": "bzip2",
+    **{b"BZh%d1AY&SY" % level: "bzip2" for level in range(1, 10)},
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"7z\xbc\xaf\x27\x1c": "7z",
-    b"Rar!": "rar",
+    b"Rar!\x1a\x07": "rar",
 }
 _BINARY = {
     b"\x89HDF": "HDF5",
     b"ARROW1": "Arrow",
     b"SQLite format": "SQLite",
-    b"%PDF": "PDF",
+    b"%PDF-": "PDF",
     b"\xd0\xcf\x11\xe0": "Excel",
 }
 _UTF16 = ((codecs.BOM_UTF32_LE, "UTF-32"), (codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16"))

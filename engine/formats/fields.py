@@ -93,8 +93,16 @@ def described(row: dict[str, Any], key: str) -> str:
     if value is None:
         return ""
     if isinstance(value, (list, dict)):
-        return text(json.dumps(value, ensure_ascii=False), key) if value else ""
+        return json_text(value, key) if value else ""
     return text(value, key).strip()
+
+
+def json_text(value: Any, key: str) -> str:
+    """A value as JSON, once it is sure that all texts in it can be encoded."""
+    try:
+        return text(json.dumps(value, ensure_ascii=False), key)
+    except (RecursionError, TypeError, ValueError):  # Parquet has values that JSON has not, such as dates
+        raise RowError("row.not_json", key=key) from None
 
 
 def type_name(value: Any) -> str:

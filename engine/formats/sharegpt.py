@@ -79,10 +79,10 @@ def _in_order(turns: list[tuple[str, str]], words: _Words) -> Iterator[Message]:
     for number, (speaker, value) in enumerate(turns, start=1):
         allowed = words.asking if number % 2 else words.answering
         if speaker not in allowed:
-            raise fields.RowError("row.role_order", number=number, found=speaker, expected=" / ".join(allowed))
+            raise fields.RowError("row.role_order", number=number, found=speaker[:80], expected=" / ".join(allowed))
         if allowed[speaker] == "user" and not value.strip():
             raise fields.RowError("row.empty_turn", number=number)
         calls = tool_calls.of_text(value) if speaker == words.function else ()
         yield Message(allowed[speaker], "" if calls else value, calls)
     if len(turns) % 2:
-        raise fields.RowError("row.no_answer", found=turns[-1][0])
+        raise fields.RowError("row.no_answer", found=turns[-1][0][:80])

@@ -47,5 +47,6 @@ def _arguments(call: dict[str, Any], where: str) -> Any:
     if isinstance(value, str):
         value = fields.parsed(fields.text(value, f"{where}.arguments"))
     if isinstance(value, dict):
-        return fields.mapping(value, f"{where}.arguments")
+        fields.mapping(value, f"{where}.arguments")
+    fields.json_text(value, f"{where}.arguments")
     return {} if value is None or value == "" else value

@@ -65,7 +65,8 @@ class Opaque(str):
     def __str__(self) -> str:
         return self
 
-    __hash__ = str.__hash__
+    def __hash__(self) -> int:
+        raise Seen
 
 
 def _joined(notes: Notes, text: str) -> Opaque:

@@ -27,6 +27,18 @@ _PLAIN = frozenset({"role", "content"})
 _JOINS = (nodes.Concat, nodes.Mod, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.AssignBlock)
 """What makes a plain text of several, so that nobody sees what is done with it afterwards."""
 
+_FILTERS = frozenset(
+    {
+        "trim", "tojson", "default", "d", "list", "length", "count", "first", "last", "select", "reject", "selectattr",
+        "rejectattr", "map", "items", "dictsort", "string", "upper", "lower", "title", "capitalize", "replace",
+    }
+)  # fmt: skip
+"""Filters that ask the text itself, so that it notices, or leave it alone."""
+
+
+class _NoPlace(Exception):
+    """An answer begins or ends inside a gap."""
+
 
 @dataclass(frozen=True)
 class Skeleton:
@@ -81,13 +93,12 @@ class Skeletons:
 
     def _made(self, shape: tuple[str, ...]) -> Skeleton | None:
         notes = Notes()
+        turns = [{"role": role, "content": notes.text(number)} for number, role in enumerate(shape)]
         try:
-            turns = [{"role": role, "content": notes.text(number)} for number, role in enumerate(shape)]
-            text = str.__str__(self._template.render(turns))
-        except (Seen, Refused):
+            parts = _parts(self._template.render(turns), notes)
+            return None if parts is None else self._checked(shape, parts, notes)
+        except (Seen, Refused, _NoPlace):
             return None
-        parts = _parts(text, notes)
-        return None if parts is None else self._checked(shape, parts, notes)
 
     def _checked(self, shape: tuple[str, ...], parts: tuple[str | Slot, ...], notes: Notes) -> Skeleton | None:
         """With the answers' places, found in one conversation that is really rendered; it has to come out the same."""
@@ -107,8 +118,9 @@ def _follows(template: ChatTemplate) -> bool:
     tree = template.compiled.environment.parse(template.source_text)
     if next(tree.find_all(_JOINS), None) is not None:
         return False
-    names = {one.name for one in tree.find_all(nodes.Filter)} | {one.attr for one in tree.find_all(nodes.Getattr)}
-    return not names & {"join", "format"}
+    filters = {one.name for one in tree.find_all(nodes.Filter)}
+    methods = {one.attr for one in tree.find_all(nodes.Getattr)}
+    return filters <= _FILTERS and not methods & {"join", "format", "format_map"}
 
 
 def _parts(text: str, notes: Notes) -> tuple[str | Slot, ...] | None:
@@ -131,4 +143,4 @@ def _place(parts: tuple[str | Slot, ...], texts: Sequence[str], character: int) 
         if isinstance(part, str) and at <= character <= at + length:
             return number, character - at
         at += length
-    raise ValueError(character)
+    raise _NoPlace

@@ -9,7 +9,8 @@ may rewrite what was said before (Qwen3 leaves out earlier thoughts) without any
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 
 from engine.preprocess.manner import Manner
 from engine.preprocess.template import ChatTemplate, Turn
@@ -28,7 +29,7 @@ def quick(text: str, turns: Sequence[Turn], manner: Manner) -> list[Span] | None
     spans, at = [], 0
     for turn in answers:
         begin = text.index(opening, at) + len(opening)
-        said = turn["content"].rpartition("</think>")[2].strip()
+        said = _last_said(turn)
         if closing:
             end = text.find(closing, begin)
             if end < 0 or text.find(said, begin, end) < 0:
@@ -47,14 +48,27 @@ def _plain(turns: Sequence[Turn], manner: Manner) -> bool:
     """Is there nothing in the turns that the marks could be mistaken in?"""
     mark, closing = manner.opening.strip(), manner.closing
     for turn in turns:
-        content = turn["content"]
-        if mark in content or (closing and closing in content) or "tool_calls" in turn:
-            return False
         if turn["role"] == "tool" and not manner.prompted:
             return False
-        if "reasoning_content" in turn and (mark in turn["reasoning_content"] or closing in turn["reasoning_content"]):
-            return False
+        for text in _texts(turn):
+            if mark in text or (closing and closing in text):
+                return False
     return True
+
+
+def _texts(turn: Turn) -> Iterator[str]:
+    yield turn["content"]
+    if "reasoning_content" in turn:
+        yield turn["reasoning_content"]
+    for call in turn.get("tool_calls", ()):
+        yield call["function"]["name"]
+        yield json.dumps(call["function"]["arguments"], ensure_ascii=False)
+
+
+def _last_said(turn: Turn) -> str:
+    """What has to stand in the answer's span: it is missing where the template does not write the answer."""
+    said: str = turn["content"].rpartition("</think>")[2].strip()
+    return said if said or "tool_calls" not in turn else turn["tool_calls"][0]["function"]["name"]
 
 
 def careful(

@@ -64,7 +64,7 @@ def choose(tokenizer: PreTrainedTokenizerBase, name: str | None = None, model_ty
     """
     own = tokenizer.chat_template
     if name is None and own:
-        return _compiled(tokenizer, "tokenizer", "tokenizer", tokenizer.get_chat_template())
+        return _compiled(tokenizer, "tokenizer", "tokenizer", _own(tokenizer))
     vocabulary = tokenizer.get_vocab()
     chosen = name or families.of(model_type, vocabulary)
     path = str(tokenizer.name_or_path)
@@ -80,6 +80,15 @@ def choose(tokenizer: PreTrainedTokenizerBase, name: str | None = None, model_ty
         raise Failure("preprocess.template_tokens", "train.dataset.template", template=chosen, tokens=missing)
     _whole(tokenizer, family.TOKENS)
     return _compiled(tokenizer, "family", chosen, family.TEMPLATE.strip())
+
+
+def _own(tokenizer: PreTrainedTokenizerBase) -> str:
+    """Some tokenizers have several by name; the one that is called default is meant."""
+    try:
+        return str(tokenizer.get_chat_template())
+    except ValueError as error:
+        path, reason = str(tokenizer.name_or_path), str(error)[:200]
+        raise Failure("preprocess.broken_template", "model_path", path=path, reason=reason) from error
 
 
 def _whole(tokenizer: PreTrainedTokenizerBase, tokens: tuple[str, ...]) -> None:

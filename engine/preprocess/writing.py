@@ -35,8 +35,8 @@ class TokenFiles:
     def add(self, lengths: Ids, *parts: Ids) -> None:
         """Sequences of these lengths [S]; for each key its tokens, back to back [sum of lengths]."""
         for file, part in zip(self._bins, parts, strict=True):
-            file.write(memoryview(part.astype(TOKEN, copy=False)))
-        self._lengths.write(memoryview(lengths.astype(TOKEN, copy=False)))
+            file.write(part.astype(TOKEN, copy=False).data)
+        self._lengths.write(lengths.astype(TOKEN, copy=False).data)
         self.mark = Mark(self.mark.sequences + len(lengths), self.mark.tokens + int(lengths.sum(dtype=np.int64)))
 
     def sync(self) -> Mark:

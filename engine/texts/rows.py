@@ -70,6 +70,7 @@ TEXTS = {
     "row.not_object": Text("An object is expected here, but there is: {found}.", "此处应为对象，实际为：{found}。"),
     "row.not_object_at": Text("{key} must be an object, but is: {found}.", "{key} 应为对象，实际为：{found}。"),
     "row.duplicate_key": Text("The key {key} is there twice.", "键 {key} 重复出现。"),
+    "row.not_json": Text("{key} cannot be written as JSON.", "{key} 无法写成 JSON。"),
     "row.nul": Text("{key} holds a null character.", "{key} 含有空字符（NUL）。"),
     "row.too_long": Text(
         "The row is longer than {limit} MB. Split it into several rows.", "此行超过 {limit} MB。请拆分为多行。"

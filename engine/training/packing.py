@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 
@@ -20,7 +20,7 @@ PROBE = (5, 7)
 @torch.inference_mode()
 def difference(model: PreTrainedModel) -> float:
     """How far the logits of two packed samples are from those of each alone, as a share of the largest logit."""
-    vocabulary = int(model.get_input_embeddings().weight.shape[0])
+    vocabulary = len(cast("torch.Tensor", model.get_input_embeddings().weight))
     ids = (torch.arange(sum(PROBE)) * 7919 % vocabulary).unsqueeze(0)
     positions = torch.cat([torch.arange(length) for length in PROBE]).unsqueeze(0)
     training = model.training

@@ -141,9 +141,58 @@ def made_up(dice: random.Random, words: Sequence[str] = WORDS[:6] + WORDS[7:12])
     def text() -> str:
         return "".join(dice.choice(words) for _ in range(dice.randint(1, 9)))
 
+    def answer() -> str:
+        return text() if dice.random() < 0.9 else ""
+
     system = (Message("system", text()),) if dice.random() < 0.5 else ()
-    pairs = [(Message("user", text()), Message("assistant", text())) for _ in range(dice.randint(1, 4))]
+    pairs = [(Message("user", text()), Message("assistant", answer())) for _ in range(dice.randint(1, 4))]
     return (*system, *(message for pair in pairs for message in pair))
+
+
+LOOKS = (
+    "m.content if (m.content | upper) == 'WORD' else (m.content + '?')",
+    "m.content if m.content[:3] == 'wor' else (m.content + '?')",
+    "m.content ~ '!' | trim",
+    "m.content | replace('a', 'b')",
+    "'%s!' % m.content",
+    "'{}!'.format(m.content)",
+    "(m.role + m.content) | trim",
+    "m.content.strip() + '!'",
+    "m.content if m.content | trim | length > 7 else (m.content + '?')",
+    "'yes' if 'a' in m.content else m.content",
+    "m.content.split('a')[-1]",
+    "m.content if m.content else 'nothing'",
+    "m.content | tojson",
+    "m.content | e",
+    "m.content | safe | trim",
+    "[m.role, m.content] | join(': ') | trim",
+    "'one' if m.content == 'word' else m.content.lstrip()",
+    "m.content | default('x', true)",
+    "m.content if {'word': true}[m.content] else (m.content + '?')",
+    "m.content if m.content is sequence",
+    "'x' if m.content.endswith('1234') else m.content.rstrip()",
+    "(' ' + m.content).strip()",
+    "m.content | string",
+    "m.content.strip('a').strip()",
+    "m.content if m.content in ['word', 'Ä'] else ('no ' + m.content)",
+)
+"""What a template may do with a text, where it has to be noticed that it is looked at or changed."""
+
+
+@pytest.mark.parametrize("expression", LOOKS)
+def test_a_template_that_looks_into_texts_is_rendered_as_jinja_does(
+    tokenizer: PreTrainedTokenizerBase, expression: str
+) -> None:
+    tokenizer.chat_template = (
+        "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{{ EXPRESSION }}{{ '<|im_end|>\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+    ).replace("EXPRESSION", expression)
+    quick, slow = chat.Chat(tokenizer), chat.Chat(tokenizer)
+    slow._skeletons._usable = False
+    dice = random.Random(11)
+    for _ in range(60):
+        sample = Sample(1, messages=made_up(dice, WORDS))
+        assert outcome(quick, sample) == outcome(slow, sample)
 
 
 @pytest.mark.parametrize("template", [CHATML, INJECTS, THINKS, GENERATION, NO_SYSTEM, WITH_TOOLS, OPEN_ENDED])

@@ -130,7 +130,7 @@ def scan(files: tuple[DataFile, ...] | Path, choice: Choice) -> Scan:
     """Read every row. Raises OSError."""
     chosen = _chosen(choice)
     assert chosen is not None
-    files = (DataFile(files, files.name),) if isinstance(files, Path) else files
+    files = formats.find(files) if isinstance(files, Path) else files
     found = _first_look(files, chosen)
     if found.looks_like is not None:
         return found
