@@ -90,6 +90,7 @@ def test_an_upload_that_was_broken_off_goes_on_and_becomes_a_job(
     expect(page.locator(".alert-danger")).to_contain_text("This row is dropped.", timeout=MINUTE)
     expect(page.locator(".raw")).to_have_text('{"instruction": "no answer"}')
 
+    page.wait_for_load_state()  # the page's script listens
     page.keyboard.press("ArrowRight")
     expect(page.locator("h1")).to_contain_text("Row 4")
     trained = page.locator(".tokens .token.trained")
@@ -98,6 +99,7 @@ def test_an_upload_that_was_broken_off_goes_on_and_becomes_a_job(
     assert "taken over" not in page.title()
     assert page.locator(".tokens img, .raw script").count() == 0
     assert trained.first.evaluate("one => getComputedStyle(one).borderBottomStyle") == "solid"
+    page.wait_for_load_state()
     page.keyboard.press("g")
     page.keyboard.type("1999")
     page.keyboard.press("Enter")
