@@ -281,7 +281,8 @@ class RowView(_Shape):
     template: TemplateChoice | None = None
     rendered: str | None = None
     tokens: tuple[Token, ...] | None = None
-    """From `first_token` on, not more than were asked for; null without a tokenizer."""
+    """From `first_token` on, not more than were asked for; null without a tokenizer, and beyond a
+    million characters."""
     first_token: int = 0
     token_count: int | None = None
     trained_tokens: int | None = None

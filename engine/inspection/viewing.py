@@ -83,6 +83,8 @@ def _rendered(shape: RowView, sample: Sample, rendering: Rendering, request: Req
     shape = shape.model_copy(update={"template": rendering.template})
     if isinstance(rendered, Refused):
         return shape.model_copy(update={"reason": rendered.reason})
+    if len(rendered.text) > MOST_CHARACTERS:  # its offsets alone would take gigabytes
+        return shape.model_copy(update={"rendered": _short(rendered.text)})
     [row] = rendering.tokens([rendered])
     learnt = row.trained
     reason, values = _refusal(sample, row, seq_length)
