@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 
 from engine.catalog import Catalog
+from engine.frameworks import description
 from engine.plan import Eta, Plan
 from engine.planner import Unplannable, Verdict, decide
 from engine.planner.files.dataset import rows
@@ -22,7 +23,7 @@ from engine.planner.shape import look
 from engine.spec import ColumnNames, JobSpec, TagNames
 from jobs.catalog import current
 from jobs.models import Team
-from jobs.own_runs import with_own_runs
+from jobs.own_runs import informed
 from jobs.site_checks import ABOUT_NODES
 from jobs.submit import preview, with_absolute_paths
 
@@ -58,11 +59,11 @@ class Outlook:
 def outlook(data: JobSpec | Mapping[str, Any], *, files: bool = True, team: Team | None = None) -> Outlook:
     """Like `preview`, writes nothing and raises nothing that a request could cause."""
     verdict, plan = preview(data, files=files, team=team)
-    verdict = _without_start(verdict)
+    verdict = _not_here(_without_start(verdict), data)
     shape = look(with_absolute_paths(data))
     if shape.wrong - _NAMES:
         return Outlook(verdict, None, None)
-    catalog = with_own_runs(current(), shape.spec, team)
+    catalog = informed(current(), shape.spec, team)
     plan = plan or _decided(shape.spec, catalog)
     read = files and shape.has("train.dataset") and not _wrong_data(verdict)
     timing = _timing(shape.spec, plan, catalog) if plan is not None and read else None
@@ -82,6 +83,21 @@ def _without_start(verdict: Verdict) -> Verdict:
     milder = (
         problem.model_copy(update={"severity": "warning"}) if problem.code == UNLAUNCHABLE else problem
         for problem in kept
+    )
+    return verdict.model_copy(update={"problems": tuple(milder)})
+
+
+def _not_here(verdict: Verdict, data: JobSpec | Mapping[str, Any]) -> Verdict:
+    """What the tables speak of can be planned where there is no such node: then a warning says that it cannot start.
+
+    Whoever submits it is refused.
+    """
+    shape = look(data)
+    if not shape.has("framework") or not description(shape.spec.framework).table:
+        return verdict
+    milder = (
+        problem.model_copy(update={"severity": "warning"}) if problem.code in ABOUT_NODES else problem
+        for problem in verdict.problems
     )
     return verdict.model_copy(update={"problems": tuple(milder)})
 

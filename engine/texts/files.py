@@ -194,11 +194,31 @@ TEXTS = {
         "Download the model again.",
         "请重新下载该模型。",
     ),
+    "model_path.other_template": Text(
+        "The tokenizer in {path} has no {token}, with which the chat template {template} ends an answer.",
+        "{path} 中的分词器没有 {token}，而对话模板 {template} 用它结束回答。",
+        "LLaMA-Factory would add it beyond the vocabulary. Use the folder of the model's chat or instruct version.",
+        "LLaMA-Factory 会把它加到词表之外。请使用该模型的 chat 或 instruct 版本的目录。",
+    ),
     "model_path.differs": Text(
         "The folder's {name} is {found}, but {model} has {expected}.",
         "目录中的 {name} 为 {found}，而 {model} 为 {expected}。",
         "Make sure that this is the folder of the chosen model.",
         "请确认这是所选模型的目录。",
+    ),
+    "model_path.other_model": Text(
+        "The folder {path} holds another model than {model}: its dimensions are those of {found}. What differs (with "
+        "what {model} has): {differences}.",
+        "目录 {path} 中不是 {model}，其结构与 {found} 一致。不同之处（括号内为 {model} 的值）：{differences}。",
+        "Choose the model {found}, or the folder of {model}.",
+        "请选择模型 {found}，或 {model} 的目录。",
+    ),
+    "model_path.unlike": Text(
+        "The folder {path} does not hold {model}, and no other model of the tables. What differs (with what {model} "
+        "has): {differences}.",
+        "目录 {path} 中不是 {model}，也不是表中的其他模型。不同之处（括号内为 {model} 的值）：{differences}。",
+        "Name the folder of {model}, or let the administrator add a model with these dimensions.",
+        "请指定 {model} 的目录，或请管理员添加具有这些结构参数的模型。",
     ),
     "seq_length.beyond_weights": Text(
         "A length of {seq_length} is more than the {limit} positions of the model in this folder.",

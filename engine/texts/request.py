@@ -51,6 +51,26 @@ TEXTS = {
         "Use the answer for planning, or train with the native framework.",
         "可将结果用于规划，或使用 native 框架训练。",
     ),
+    "framework.unknown_template": Text(
+        "The chat template {template} of {model} is not among those of LLaMA-Factory {release}.",
+        "{model} 的对话模板 {template} 不在 LLaMA-Factory {release} 的模板之中。",
+        "Let the administrator correct the model's row in the table, or see whether the installed release has it.",
+        "请管理员更正模型表中该行，或确认所安装的版本是否包含它。",
+    ),
+    "framework.not_installed": Text(
+        "{framework} is not installed on this machine, or not where the settings say.",
+        "本机未安装 {framework}，或其位置与设置不符。",
+        "Let the administrator install it and set TRAINYARD_LLAMA_FACTORY_PYTHON, or TRAINYARD_MINDSPEED_LLM_HOME and "
+        "TRAINYARD_MINDSPEED_LLM_PYTHON; docs/operations.md says how.",
+        "请管理员安装它并设置 TRAINYARD_LLAMA_FACTORY_PYTHON，或 TRAINYARD_MINDSPEED_LLM_HOME 与 "
+        "TRAINYARD_MINDSPEED_LLM_PYTHON；方法见 docs/operations.md。",
+    ),
+    "framework.one_node": Text(
+        "The job needs {nodes} nodes at once; this release starts a run on one node only.",
+        "该作业需要同时使用 {nodes} 个节点；本版本只能在单个节点上启动运行。",
+        "Ask for no more devices than one node has, or start the planned commands yourself on each node.",
+        "请减少设备数至单个节点以内，或自行在每个节点上启动所规划的命令。",
+    ),
     "framework.native_cpu_only": Text(
         "In this release the native framework trains on {allowed} only, not on {hardware}.",
         "本版本的 native 框架只能在 {allowed} 上训练，不能在 {hardware} 上训练。",
@@ -166,6 +186,18 @@ TEXTS = {
         "本版本还不支持从检查点续训。",
         "Leave it empty; a new run starts from the weights of the model folder.",
         "请留空；新的运行从模型目录的权重开始。",
+    ),
+    "lora.alpha_not_whole": Text(
+        "LLaMA-Factory takes only whole numbers for alpha, not {alpha}.",
+        "LLaMA-Factory 的 alpha 只能是整数，不能是 {alpha}。",
+        "Use a whole number.",
+        "请使用整数。",
+    ),
+    "sample_prompts.unused": Text(
+        "{framework} does not answer the sample prompts: they change nothing.",
+        "{framework} 不会回答示例提示词，它们不起作用。",
+        "Ask the trained model yourself, or train with the native framework.",
+        "请自行向训练好的模型提问，或使用 native 框架训练。",
     ),
     "lora.unused": Text(
         "The LoRA options are not used with the strategy {strategy}.",

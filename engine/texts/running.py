@@ -3,6 +3,12 @@
 from engine.texts.entry import Text
 
 TEXTS = {
+    "llama_factory.rows_lost": Text(
+        "{written} rows were prepared, but LLaMA-Factory trained on {read}.",
+        "已准备 {written} 行，但 LLaMA-Factory 只用了 {read} 行进行训练。",
+        "Show the log of the training to the administrator: this release of LLaMA-Factory reads the data otherwise.",
+        "请把训练日志提供给管理员：此版本的 LLaMA-Factory 读取数据的方式不同。",
+    ),
     "stage.cannot_start": Text(
         "The stage {stage} could not be started: {reason}.",
         "无法启动阶段 {stage}：{reason}。",

@@ -28,7 +28,7 @@ def test_the_request_of_the_design_fits() -> None:
     verdict = check(request(), CATALOG)
     assert verdict.fits
     assert verdict.devices.table == 4
-    assert set(found(verdict)) == {"framework.not_launchable"}
+    assert set(found(verdict)) == {"checkpoint.size_alone"}
 
 
 def test_a_native_request_fits_with_a_note_alone() -> None:
@@ -188,7 +188,7 @@ def test_a_wrong_shape_does_not_silence_the_rules() -> None:
         "shape.not_integer",
         "devices.step",
         "min_learning_rate.too_large",
-        "framework.not_launchable",
+        "checkpoint.size_alone",
     }
 
 
@@ -317,8 +317,6 @@ def test_every_field_of_a_rule_exists() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_check_takes_more_than_50_ms_however_cold_the_caches(seed: int) -> None:
-    from engine.planner import fitting
-
     dice = random.Random(seed)
     data = request(
         model=dice.choice(["deepseek-v3", "mixtral-8x7b", "qwen2.5-72b", "llama3.1-8b"]),
@@ -330,14 +328,44 @@ def test_no_check_takes_more_than_50_ms_however_cold_the_caches(seed: int) -> No
         train__micro_batch_size=dice.choice([None, 1, 16]),
         train__global_batch_size=dice.choice([None, 7, 1024]),
     )
+    assert cold(data) < 0.05
+
+
+def cold(data: Any) -> float:
+    """Processor seconds of a check that remembers nothing; the fastest of a few, since the machine has other work."""
+    from engine.planner import fitting
+
     times = []
-    for _ in range(5):  # the fastest counts, in processor time: the machine has other work
+    for _ in range(5):
         for cached in (fitting.smallest, fitting.fits, fitting.need):
             cached.cache_clear()
         start = time.process_time()
         check(data, CATALOG)
         times.append(time.process_time() - start)
-    assert min(times) < 0.05
+    return min(times)
+
+
+@pytest.mark.parametrize("strategy", ["full", "lora"])
+@pytest.mark.parametrize("framework", ["mindspeed-llm", "llama-factory"])
+@pytest.mark.parametrize("model", ["deepseek-v3", "mixtral-8x7b"])
+def test_the_largest_requests_that_a_field_takes_are_as_quick(model: str, framework: str, strategy: str) -> None:
+    data = request(
+        model=model,
+        framework=framework,
+        hardware="snt9b23",
+        devices=65_536,
+        train__strategy=strategy,
+        train__seq_length=10_000_000,
+        train__global_batch_size=720_720,
+    )
+    assert cold(data) < 0.05
+
+
+def test_a_request_with_every_field_wrong_is_as_quick() -> None:
+    def wrong(part: Any) -> Any:
+        return {key: wrong(value) for key, value in part.items()} if isinstance(part, dict) else [part]
+
+    assert cold(wrong(request())) < 0.05
 
 
 def test_a_check_without_files_takes_less_than_50_ms() -> None:
