@@ -20,14 +20,14 @@ from tests.source import ROOT, files, functions, imports, module_name, place, tr
 FORBIDDEN = {"engine": ("jobs", "webui", "django", "celery", "channels"), "jobs": ("webui",), "webui": ()}
 """webui → jobs → engine, never back; the engine knows nothing of Django."""
 
-HEAVY = ("preprocess", "inspection", "weights", "training", "quantization", "inference")
+HEAVY = ("preprocess", "inspection", "weights", "training", "devices", "quantization", "inference")
 HEAVY_LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers", "gguf", "peft", "deepspeed")
 LEVELS = (
     ("spec", "problems", "events", "dataset_files", "plan", "architecture", "catalog", "tables_csv",
      "tables_architecture", "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots",
      "model_folder", "disk", "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process",
-     "dataset_report"),
-    ("families", "formats", "devices", "knowledge"),
+     "dataset_report", "device_names"),
+    ("families", "formats", "knowledge"),
     ("frameworks",),
     ("planner",),
     ("readable",),

@@ -201,6 +201,24 @@ TEXTS = {
         "Start the run again; if it happens again, show the log to the administrator.",
         "请重新运行；如再次发生，请把日志提供给管理员。",
     ),
+    "device.no_torch_npu": Text(
+        "torch_npu cannot be imported: {reason}",
+        "无法导入 torch_npu：{reason}",
+        "Install engine/requirements-npu.txt, and source CANN's set_env.sh in the shell that starts the worker.",
+        "请安装 engine/requirements-npu.txt，并在启动 worker 的 shell 中执行 CANN 的 set_env.sh。",
+    ),
+    "device.not_visible": Text(
+        "This process is to use {kind} device number {wanted}, but it can see {visible} ({variable}={shown}).",
+        "该进程应使用第 {wanted} 个 {kind} 设备，但只能看到 {visible} 个（{variable}={shown}）。",
+        "See that the driver lists every device, that no other container holds one, and start the run again.",
+        "请确认驱动列出了所有设备且没有被其他容器占用，然后重新运行。",
+    ),
+    "device.no_precision": Text(
+        "{kind} devices of this machine do not compute in {precision}.",
+        "本机的 {kind} 设备不支持 {precision} 计算。",
+        "Choose another precision: fp32 runs everywhere.",
+        "请选择其他精度：fp32 在任何设备上都能运行。",
+    ),
     "train.wrong_batch": Text(
         "Micro-batch × processes × accumulation is {product}, but the global batch is {global_batch_size}.",
         "微批 × 进程数 × 累积步数为 {product}，但全局批为 {global_batch_size}。",

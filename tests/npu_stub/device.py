@@ -13,11 +13,12 @@ from torch.utils._pytree import tree_map
 CALLS: Counter[str] = Counter()
 """How often each operator ran on the device: a test can tell whether the fused one was taken."""
 KEY = "PrivateUse1"
-NATIVE = frozenset(
-    "empty empty_strided empty_like new_empty_strided as_strided view _reshape_alias set_ resize_ _pin_memory is_pinned "
-    "pin_memory record_stream _has_compatible_shallow_copy_type unfold alias view_as_real view_as_complex "
-    "_copy_from_and_resize is_set_to data squeeze squeeze_ unsqueeze contiguous _lazy_clone".split()
-)
+NATIVE = frozenset((
+    "empty", "empty_strided", "empty_like", "new_empty_strided", "as_strided", "view", "_reshape_alias", "set_",
+    "resize_", "_pin_memory", "is_pinned", "pin_memory", "record_stream", "_has_compatible_shallow_copy_type",
+    "unfold", "alias", "view_as_real", "view_as_complex", "_copy_from_and_resize", "is_set_to", "data", "squeeze",
+    "squeeze_", "unsqueeze", "contiguous", "_lazy_clone",
+))  # fmt: skip
 """torch_npu's own need no kernel of CANN: they allocate, or look at the same memory in another way."""
 MIXING = frozenset(["index", "index_put", "index_put_", "_index_put_impl_"])
 """torch itself takes indices from the CPU for a tensor elsewhere."""
@@ -198,6 +199,8 @@ def _linear_backward(value: torch.Tensor, gradient: torch.Tensor, weight: torch.
 def _attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
     CALLS["aten::scaled_dot_product_attention"] += 1
+    if attn_mask is not None and attn_mask.dtype == torch.bool:  # what torch does before it chooses a kernel
+        attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(~attn_mask, float("-inf"))
     return torch.ops.aten._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale, enable_gqa=enable_gqa
     )[0]

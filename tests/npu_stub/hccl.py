@@ -12,10 +12,10 @@ from torch.utils._pytree import tree_map
 from tests.npu_stub.device import CALLS, host
 
 SAME = (
-    "allreduce allgather broadcast reduce reduce_scatter _allgather_base _reduce_scatter_base alltoall alltoall_base "
-    "send recv barrier gather scatter allreduce_coalesced allgather_into_tensor_coalesced "
-    "reduce_scatter_tensor_coalesced allgather_coalesced"
-).split()
+    "allreduce", "allgather", "broadcast", "reduce", "reduce_scatter", "_allgather_base", "_reduce_scatter_base",
+    "alltoall", "alltoall_base", "send", "recv", "barrier", "gather", "scatter", "allreduce_coalesced",
+    "allgather_into_tensor_coalesced", "reduce_scatter_tensor_coalesced", "allgather_coalesced",
+)  # fmt: skip
 RENAMED = {
     "all_gather_single": "_allgather_base",
     "reduce_scatter_single": "_reduce_scatter_base",
