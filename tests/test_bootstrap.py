@@ -198,3 +198,12 @@ def test_megatron_core_comes_without_its_training_stack() -> None:
     assert alone[-1].startswith("megatron-core==")
     assert "--no-deps" in alone
     assert all(len(bootstrap.commands(name)) == 1 for name in ("web", "engine"))
+
+
+def test_torch_npu_is_kept_where_import_torch_does_not_find_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bootstrap, "VENV", tmp_path)
+    [command] = bootstrap.apart_commands("tests")
+    assert command[command.index("--target") + 1] == str(tmp_path / "torch-npu")
+    assert command[-1].startswith("torch-npu==")
+    assert "--no-deps" in command
+    assert bootstrap.apart_commands("web") == bootstrap.apart_commands("engine") == []

