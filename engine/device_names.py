@@ -13,11 +13,12 @@ from typing import Literal
 Kind = Literal["cpu", "cuda", "npu"]
 """torch's name of the device type."""
 
+HCCL_PORT = "HCCL_IF_BASE_PORT"
 HCCL_FIRST_PORT = 60000
 HCCL_PORTS = 16
 """HCCL listens on so many ports of the host, from HCCL_IF_BASE_PORT on (60000 where nothing is said)."""
-HCCL_DEVICES = (65520 - HCCL_FIRST_PORT) // HCCL_PORTS
-"""The base port may be 65520 at most; a node has far fewer devices."""
+HCCL_LAST_PORT = 65520
+"""The most that HCCL takes."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,18 @@ def kind_of(hardware: str) -> Kind:
     return {"cpu": NAMES["cpu"], "cuda": NAMES["cuda"]}.get(hardware, NAMES["npu"]).kind
 
 
-def shown(kind: Kind, devices: Iterable[int]) -> dict[str, str]:
+def shown(kind: Kind, devices: Iterable[int], first_port: int = HCCL_FIRST_PORT) -> dict[str, str]:
     """The environment that keeps a process, and the ports of its host, to some of the node's devices.
 
-    Trainings beside each other have no device in common, so the lowest gives each HCCL ports of its own.
+    Trainings beside each other have no device in common, so the lowest gives each HCCL ports of its own, counted from
+    `first_port` on.
     """
     variable, chosen = NAMES[kind].visible_devices, sorted(devices)
     if variable is None:
         return {}
     own = {variable: ",".join(str(device) for device in chosen)}
-    if kind == "npu" and chosen and chosen[0] <= HCCL_DEVICES:
-        own["HCCL_IF_BASE_PORT"] = str(HCCL_FIRST_PORT + HCCL_PORTS * chosen[0])
+    if kind == "npu" and chosen:
+        own[HCCL_PORT] = str(min(first_port + HCCL_PORTS * chosen[0], HCCL_LAST_PORT))
     return own
 
 

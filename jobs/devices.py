@@ -6,12 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-VISIBLE = {
-    "snt9b": "ASCEND_RT_VISIBLE_DEVICES",
-    "snt9b23": "ASCEND_RT_VISIBLE_DEVICES",
-    "cuda": "CUDA_VISIBLE_DEVICES",
-}
-"""Hardware → environment variable that limits a process to its devices. A CPU process needs none."""
+from engine import device_names
 
 
 def hardware() -> str:
@@ -37,8 +32,8 @@ def count() -> int:
 
 def only(name: str, devices: Iterable[int]) -> dict[str, str]:
     """The environment that shows a process on this hardware nothing but these devices."""
-    variable = VISIBLE.get(name)
-    return {} if variable is None else {variable: ",".join(str(device) for device in sorted(devices))}
+    first_port = int(os.environ.get(device_names.HCCL_PORT, device_names.HCCL_FIRST_PORT))
+    return device_names.shown(device_names.kind_of(name), devices, first_port)
 
 
 def _cuda() -> int:

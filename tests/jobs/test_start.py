@@ -122,6 +122,7 @@ def test_a_training_sees_only_its_own_devices() -> None:
     Job.objects.filter(pk=run.job_id).update(spec={**run.job.spec, "hardware": "snt9b"})
     run = Run.objects.get(pk=run.pk)
     assert environment(run)["ASCEND_RT_VISIBLE_DEVICES"] == "0,3"
+    assert environment(run)["HCCL_IF_BASE_PORT"] == "60000"
 
 
 def test_a_cpu_training_gets_no_device_variable() -> None:
