@@ -120,7 +120,7 @@ def test_make_knows_the_target(command: str) -> None:
         Command().create_parser("manage.py", "demo").parse_args(shlex.split(options[1]))
 
 
-@pytest.mark.parametrize("command", commands_of(".venv/bin/python -m engine", "python -m engine"))
+@pytest.mark.parametrize("command", commands_of(".venv/bin/python -m engine ", "python -m engine "))
 def test_the_command_line_takes_the_example(command: str) -> None:
     words = shlex.split(command.split("python -m engine", 1)[1])
     options = command_line().parse_args(words)

@@ -12,7 +12,7 @@ import transformers
 from torch.nn.functional import cross_entropy
 
 from engine.device_names import NAMES, defaults, kind_of, shown
-from engine.devices import attention, precision
+from engine.devices import attention, checking, precision
 from engine.devices.choosing import chosen
 from engine.devices.cpu import CpuDevice
 from engine.devices.fusing import GatedMlp, RmsNorm, use_operators
@@ -39,6 +39,12 @@ FAMILIES: dict[str, tuple[Any, Any]] = {
     "glm4": (transformers.Glm4ForCausalLM, transformers.Glm4Config(**SHAPE, head_dim=16)),
     "gemma": (transformers.GemmaForCausalLM, transformers.GemmaConfig(**SHAPE, head_dim=16)),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> None:
+    """A tiny model gains nothing from a second thread, and waits for it on a busy machine."""
+    torch.set_num_threads(1)
 
 
 class Counted(Plain):
@@ -305,3 +311,42 @@ def test_positions_changed_in_place_are_looked_at_again() -> None:
 def test_a_sequence_sees_itself_and_nothing_later() -> None:
     allowed = same_sequence(1, 4, (1, 4), torch.device("cpu"))[0, 0].int().tolist()
     assert allowed == [[1, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 1, 1, 1]]
+
+
+class WrongDevice(CpuDevice):
+    """A CPU whose own operators can be bent."""
+
+    def __init__(self, bent: Operators) -> None:
+        super().__init__()
+        self._bent = bent
+
+    @property
+    def operators(self) -> Operators:
+        return self._bent
+
+
+class Swapped(Counted):
+    def swiglu(self, value: torch.Tensor) -> torch.Tensor:
+        rest, gate = value.chunk(2, -1)
+        return super().swiglu(torch.cat((gate, rest), -1))
+
+
+class Undefined(Counted):
+    def rms_norm(self, value: torch.Tensor, weight: torch.Tensor, epsilon: float) -> torch.Tensor:
+        return super().rms_norm(value, weight, epsilon) * float("nan")
+
+
+@pytest.mark.parametrize(("bent", "operator"), [(Swapped(), "swiglu"), (Undefined(), "rms_norm")])
+def test_the_check_of_a_device_names_the_operator_that_is_wrong(bent: Operators, operator: str) -> None:
+    found = {finding.what: finding.right for finding in checking.operators(WrongDevice(bent))}
+    wrong = {what for what, right in found.items() if not right}
+    assert wrong == {f"{operator} in fp32", f"{operator} in bf16"}
+
+
+def test_the_check_of_a_device_notices_a_training_that_goes_elsewhere() -> None:
+    found = {finding.what: finding.right for finding in checking.training(WrongDevice(Undefined()))}
+    assert len(found) == 4
+    assert [what for what, right in found.items() if not right] == [
+        "10 iterations in fp32, its own operators",
+        "10 iterations in bf16, its own operators",
+    ]

@@ -151,3 +151,13 @@ def test_a_process_too_many_is_told_what_it_can_see(libraries: Path) -> None:
     said = starting.run("absent", libraries, STUB_NPU_COUNT="2", WANTED="2", ASCEND_RT_VISIBLE_DEVICES="4,5")
     assert said["code"] == "device.not_visible"
     assert (said["wanted"], said["visible"], said["shown"]) == (3, 2, "4,5")
+
+
+def test_the_check_of_a_device_finds_the_stand_in_right(libraries: Path) -> None:
+    """The program that a person with an Ascend server runs first, here as two processes."""
+    said = starting.output("checking", libraries, processes=2)
+    assert "npu:0" in said
+    assert "groups cpu:gloo,npu:hccl" in said
+    assert "WRONG" not in said
+    for what in ("attention by sequence in bf16", "its own operators", "sum over 2 processes on npu"):
+        assert f"ok    {what}" in said or f", {what}" in said

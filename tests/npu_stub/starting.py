@@ -41,7 +41,12 @@ def environment(libraries: Path | None, **more: str) -> dict[str, str]:
 
 
 def run(program: str, libraries: Path | None, *, processes: int = 1, **more: str) -> Any:
-    """What a program of `programs/` says: its last line, in JSON. Fails with its output when it fails."""
+    """What a program of `programs/` says: its last line, in JSON."""
+    return json.loads(output(program, libraries, processes=processes, **more).strip().splitlines()[-1])
+
+
+def output(program: str, libraries: Path | None, *, processes: int = 1, **more: str) -> str:
+    """All that a program prints. Fails with it when the program fails."""
     module = ["-m", f"tests.npu_stub.programs.{program}"]
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     done = subprocess.run(
@@ -54,4 +59,4 @@ def run(program: str, libraries: Path | None, *, processes: int = 1, **more: str
         check=False,
     )
     assert done.returncode == 0, f"{program}:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    return done.stdout
