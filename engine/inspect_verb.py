@@ -25,6 +25,7 @@ PURPOSE = "read a dataset as training would: what became of each row, and what t
 EXIT_CODES = "exit codes: 0 the dataset is usable, 2 it is not, 3 it failed while running, 130 stopped"
 _WRONG, _FAILED = 2, 3
 _TRAIN_ON: tuple[TrainOn, ...] = ("every_answer", "last_answer", "whole_text")
+BROKEN_ROWS = ("refuse", "leave_out")
 
 
 def add(verbs: Any) -> argparse.ArgumentParser:
@@ -39,6 +40,9 @@ def add(verbs: Any) -> argparse.ArgumentParser:
     verb.add_argument("--seq-length", type=_length_from(8), metavar="N", help="cut rows to so many tokens")
     verb.add_argument("--template", metavar="NAME", help="chat template to insist on (default: the tokenizer's own)")
     verb.add_argument("--train-on", choices=_TRAIN_ON, default=_TRAIN_ON[0], help="what is learnt of a conversation")
+    verb.add_argument("--broken-rows", choices=BROKEN_ROWS, default=BROKEN_ROWS[0],
+                      help="rows that cannot be read: refuse the dataset (default), or leave them out and count "
+                      "them")  # fmt: skip
     for option, model in (("--columns", ColumnNames), ("--tags", TagNames)):
         names = ", ".join(model.model_fields)
         verb.add_argument(option, action="append", default=[], type=_pair(model), metavar="NAME=KEY",
@@ -131,6 +135,7 @@ def _request(options: argparse.Namespace) -> dict[str, Any]:
         "tokenizer": options.tokenizer_name_or_path,
         "template": options.template,
         "train_on": options.train_on,
+        "broken_rows": options.broken_rows,
         "columns": dict(options.columns),
         "tags": dict(options.tags),
         "seq_length": options.seq_length,

@@ -25,6 +25,7 @@ PREFIX_text_document.{bin,idx}; PREFIX_report.json says what became of every row
 twice: run again, it is taken from the cache, or goes on where it was interrupted.
 """
 TRAIN_ON = ("every_answer", "last_answer", "whole_text")
+BROKEN_ROWS = ("refuse", "leave_out")
 LEAST_LENGTH, MOST_LENGTH = 8, 10_000_000
 
 
@@ -70,6 +71,9 @@ def _add_data(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--append-eod", action="store_true", help="accepted for scripts; documents always end with it")
     verb.add_argument("--template", metavar="NAME", help="chat template to insist on (default: the tokenizer's own)")
     verb.add_argument("--train-on", choices=TRAIN_ON, default=TRAIN_ON[0], help="what is learnt of a conversation")
+    verb.add_argument("--broken-rows", choices=BROKEN_ROWS, default=BROKEN_ROWS[0],
+                      help="rows that cannot be read: refuse the dataset (default), or leave them out and count "
+                      "them")  # fmt: skip
     for option, model in (("--columns", ColumnNames), ("--tags", TagNames)):
         names = ", ".join(model.model_fields)
         verb.add_argument(option, action="append", default=[], type=_pair(model), metavar="NAME=KEY",
@@ -129,6 +133,7 @@ def request(options: argparse.Namespace) -> dict[str, Any]:
             "tags": dict(options.tags),
             "template": options.template,
             "train_on": options.train_on,
+            "broken_rows": options.broken_rows,
         },
         "tokenizer": options.tokenizer_name_or_path,
         "stage": options.stage or ("pretrain" if documents else "sft"),

@@ -24,6 +24,7 @@ MOST_PROMPTS = 64
 Framework = Literal["native", "mindspeed-llm", "llama-factory"]
 DatasetFormat = Literal["alpaca", "sharegpt", "moss", "openai", "text"]
 TrainOn = Literal["every_answer", "last_answer", "whole_text"]
+BrokenRows = Literal["refuse", "leave_out"]
 TrainStage = Literal["pretrain", "sft"]
 Strategy = Literal["full", "lora"]
 Recompute = Literal["none", "selective", "full"]
@@ -117,6 +118,8 @@ class DatasetChoice(Part):
     """A chat template of `engine/families/` to insist on; null means the tokenizer's own, else its family's."""
     train_on: TrainOn = "every_answer"
     """What the model learns to say: every answer, the last one, or the question as well."""
+    broken_rows: BrokenRows = "refuse"
+    """Rows that cannot be read: refuse the dataset, or leave them out, counted and with their reasons."""
 
 
 class LayoutRequest(Part):

@@ -50,9 +50,9 @@ def _prepare(asked: dict[str, Any], language: str) -> int:
     request = Request(**(asked | {"dataset": dataset, "prefix": prefix, "cache": cache}))
     report = prepare(request, Emitter(None))
     count = samples(request, report)
-    print(f" {report.sentence()}; samples: {count}, tokens: {report.tokens}", flush=True)
-    if report.shortened or report.dropped:
-        _say(report.problem(request.seq_length), language)
+    print(f" {report.told()}; samples: {count}, tokens: {report.tokens}", flush=True)
+    for problem in report.problems(request.seq_length, dataset.path):
+        _say(problem, language)
     text = json.dumps(report.to_json(count, request.seq_length), indent=2)
     write_atomic(prefix.with_name(f"{prefix.name}_report.json"), text + "\n")
     return DONE

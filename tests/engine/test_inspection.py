@@ -255,10 +255,12 @@ def test_the_command_writes_the_report_and_the_list(dataset: Path, tmp_path: Pat
     command = [sys.executable, "-m", "engine", "inspect", "--input", str(dataset), "--output", str(output), "--json"]
     command += ["--handler-name", "AlpacaStyleInstructionHandler", "--cache-dir", str(tmp_path / "cache")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (2, ""), "a training would refuse it"
+    done = subprocess.run([*command, "--broken-rows", "leave_out"], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
     found = DatasetReport.model_validate_json(done.stdout)
     assert DatasetReport.model_validate_json(output.read_text()) == found
-    assert found.rows.model_dump() == {"read": 301, "kept": 300, "dropped": 1, "shortened": 0}
+    assert found.rows.model_dump() == {"read": 301, "kept": 300, "dropped": 1, "shortened": 0, "broken": 1}
     [line] = (tmp_path / "out.drops.jsonl").read_text().splitlines()
     assert (json.loads(line)["row"], json.loads(line)["reason"]) == (301, "json.syntax")
 

@@ -27,10 +27,10 @@ from tests.engine import native
 ROOT = Path(__file__).parents[2]
 IMPATIENT = """
 import sys
-from engine.preprocess import __main__, building, shaping
+from engine.preprocess import __main__, building, chunking
 from engine.stage_process import run_stage
-building.SAVE_SECONDS, building.CHUNK_ROWS = 0.0, 7
-shaping.LEAST_WINDOW = shaping.MOST_WINDOW = 600
+building.SAVE_SECONDS, chunking.CHUNK_ROWS = 0.0, 7
+chunking.LEAST_WINDOW = chunking.MOST_WINDOW = 600
 sys.exit(run_stage(__main__.main, sys.argv[1:]))
 """
 """The stage with small chunks, and with its place written down after each."""

@@ -11,7 +11,9 @@ from pathlib import Path
 from engine import formats
 from engine.events import Emitter
 from engine.failures import Failure
+from engine.formats.files import regular
 from engine.frameworks.llama_factory import rows
+from engine.preparation import Dropped
 from engine.run_folder import RunFolder, complete_checkpoints, write_atomic
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
@@ -34,21 +36,27 @@ def main(stage: StageFile, emitter: Emitter) -> None:
 def preprocess(stage: StageFile, emitter: Emitter) -> None:
     """Write the rows, their entry, and what became of them."""
     train, folder, count = stage.spec.train, stage.folder, 0
-    files = formats.find(train.dataset.path, stage.roots)
+    files = regular(formats.find(train.dataset.path, stage.roots))
+    dropped = Dropped()
     unfinished = folder.data / "train.jsonl.part"
     with unfinished.open("w", encoding="utf-8") as file:
-        for line in rows.lines(train.dataset, files):
+        for line in rows.lines(train.dataset, files, dropped):
             file.write(line)
             count += 1
             if count % TOLD_EVERY == 0:
                 emitter.emit("progress", done=count, total=None, unit="rows", seconds_left=None)
-    print(f" rows written: {count}", flush=True)
+    read = count + dropped.rows
+    report = f"rows read: {read}, written: {count}, {dropped.sentence()}"
+    print(f" {report}", flush=True)
     if not count:
-        report = "rows read: 0"
         raise Failure("preprocess.no_samples", "train.dataset.path", path=train.dataset.path, report=report)
     unfinished.replace(folder.data / "train.jsonl")
     write_atomic(folder.data / "dataset_info.json", rows.info(train.stage))
-    write_atomic(folder.data / "report.json", json.dumps({"rows_written": count}, indent=2) + "\n")
+    counts = {"rows_written": count, "rows_read": read, "rows_kept": count}
+    told = counts | dropped.to_json() | {"broken_rows": train.dataset.broken_rows}
+    write_atomic(folder.data / "report.json", json.dumps(told, indent=2) + "\n")
+    for problem in dropped.problems(read, train.dataset.path):
+        emitter.emit("problem", problem=problem.model_dump(mode="json"))
     emitter.emit("progress", done=count, total=count, unit="rows", seconds_left=0)
 
 

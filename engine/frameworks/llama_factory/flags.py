@@ -21,6 +21,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.strategy": ("finetuning_type",),
     "train.dataset.path": (PREPROCESS,),
     "train.dataset.format": (PREPROCESS,),
+    "train.dataset.broken_rows": (PREPROCESS,),
     "train.seq_length": ("cutoff_len",),
     "train.micro_batch_size": (PLANNER, "per_device_train_batch_size"),
     "train.global_batch_size": (PLANNER, "gradient_accumulation_steps"),

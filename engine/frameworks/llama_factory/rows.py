@@ -11,11 +11,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from engine import formats
-from engine.failures import Failure
-from engine.formats import Broken, DataFile, Message, Sample
+from engine.formats import DataFile, Message, Sample, broken_rows
 from engine.frameworks.llama_factory.config import DATASET
-from engine.problems import Value
+from engine.preparation import Dropped
 from engine.spec import DatasetChoice
 
 TAGS = {"user": "human", "assistant": "gpt", "tool": "observation"}
@@ -43,17 +41,10 @@ def info(stage: str) -> str:
     return json.dumps({DATASET: entry}, indent=2) + "\n"
 
 
-def lines(choice: DatasetChoice, files: tuple[DataFile, ...]) -> Iterator[str]:
-    """Lines of train.jsonl. Raises Failure at a broken row: the data is not what was meant."""
-    try:
-        for item in formats.read(choice, files):
-            if isinstance(item, Broken):
-                where: dict[str, Value] = {"path": choice.path, "line": item.line, "why": item.reason}
-                raise Failure("preprocess.broken_row", "train.dataset.path", **(item.parameters | where))
-            yield json.dumps(_row(item), ensure_ascii=False) + "\n"
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise Failure("preprocess.unreadable", "train.dataset.path", path=choice.path, reason=reason) from error
+def lines(choice: DatasetChoice, files: tuple[DataFile, ...], dropped: Dropped | None = None) -> Iterator[str]:
+    """Lines of train.jsonl; `dropped` counts the rows that are left out. Raises Failure as `broken_rows.rows` does."""
+    for sample in broken_rows.usable(choice, files, (dropped or Dropped()).add_broken):
+        yield json.dumps(_row(sample), ensure_ascii=False) + "\n"
 
 
 def _row(sample: Sample) -> dict[str, Any]:

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from engine import formats
 from engine.events import Emitter
 from engine.failures import Failure
-from engine.formats import Broken, Message, Sample
-from engine.formats.kinds import ParquetReader
-from engine.problems import Value
-from engine.roots import Roots
-from engine.spec import DatasetChoice
+from engine.formats import Message, ParquetReader, Sample, broken_rows
+from engine.formats.files import regular
+from engine.preparation import Dropped
+from engine.run_folder import write_atomic
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 
 PATH = "train.dataset.path"
 NAME = "rows.jsonl"
+REPORT = "rows.json"
+"""What became of each row on the way into NAME: the first fields of an `engine.preparation.Preparation`."""
 SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt"}
 EVERY = 10_000
 
@@ -35,30 +35,24 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     dataset = stage.spec.train.dataset
     target = stage.folder.data / NAME
     part = target.with_name(f"{NAME}.part")
-    count = 0
+    count, dropped = 0, Dropped()
+    files = regular(formats.find(dataset.path, stage.roots))
     with part.open("w", encoding="utf-8") as file:
-        for sample in _samples(dataset, stage.roots):
+        for sample in broken_rows.usable(dataset, files, dropped.add_broken, _parquet()):
             file.write(json.dumps(_row(sample, dataset.path), ensure_ascii=False) + "\n")
             count += 1
             if count % EVERY == 0:
                 emitter.emit("progress", done=count, total=None, unit="rows", seconds_left=None)
+    read = count + dropped.rows
+    report = f"rows read: {read}, written: {count}, {dropped.sentence()}"
+    print(f" {report}", flush=True)
     if not count:
-        raise Failure("preprocess.no_samples", PATH, path=dataset.path, report="rows read: 0")
+        raise Failure("preprocess.no_samples", PATH, path=dataset.path, report=report)
+    counts = {"rows_read": read, "rows_kept": count, "broken_rows": dataset.broken_rows, **dropped.to_json()}
+    write_atomic(target.with_name(REPORT), json.dumps(counts, indent=2) + "\n")
     part.replace(target)
-    print(f" rows read: {count}", flush=True)
-
-
-def _samples(dataset: DatasetChoice, roots: Roots) -> Iterator[Sample]:
-    path = dataset.path
-    try:
-        for item in formats.read(dataset, formats.find(path, roots), _parquet()):
-            if isinstance(item, Broken):
-                where: dict[str, Value] = {"path": item.file or path, "line": item.line, "why": item.reason}
-                raise Failure("preprocess.broken_row", PATH, **(item.parameters | where))
-            yield item
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise Failure("preprocess.unreadable", PATH, path=path, reason=reason) from error
+    for problem in dropped.problems(read, dataset.path):
+        emitter.emit("problem", problem=problem.model_dump(mode="json"))
 
 
 def _parquet() -> ParquetReader | None:
