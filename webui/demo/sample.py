@@ -36,7 +36,7 @@ def register_dataset() -> Dataset:
     rows = len(json.loads(path.read_text(encoding="utf-8")))
     team, user = team_and_user()
     values = {"name": "Station master (sample)", "format": "alpaca", "rows": rows, "created_by": user}
-    dataset, _ = Dataset.objects.update_or_create(team=team, path=str(path), defaults=values)
+    dataset, _ = Dataset.with_removed.update_or_create(team=team, path=str(path), defaults=values)
     return dataset
 
 
