@@ -228,7 +228,7 @@ def test_every_model_that_is_offered_has_a_template_of_the_release() -> None:
         ({"train__sample_prompts": ["Who are you?"]}, "sample_prompts.unused", "warning"),
         ({"train__dataset__template": "qwen"}, "llama_factory.template", "error"),
         ({"model": "glm4-9b", "train__dataset__train_on": "last_answer"}, "llama_factory.train_on", "error"),
-        ({"train__stage": "pretrain", "train__packing": True}, "llama_factory.documents_together", "warning"),
+        ({"train__stage": "pretrain", "train__packing": True}, "llama_factory.documents_together", "error"),
         ({"train__stage": "pretrain", "train__packing": False}, "llama_factory.documents_cut", "warning"),
     ],
 )

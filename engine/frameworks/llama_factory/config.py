@@ -124,8 +124,8 @@ def _data(spec: JobSpec) -> dict[str, Any]:
 
 
 def _samples(spec: JobSpec) -> dict[str, Any]:
-    """What is learnt of a row, and do several share a sample? Documents do, unless it is refused, as for ours;
-    conversations only if it is asked for, and then none sees another (`neat_packing`)."""
+    """What is learnt of a row, and do several share a sample? Documents do, unless it is declined; conversations only
+    if it is asked for, and then none sees another (`neat_packing`)."""
     train = spec.train
     if train.stage == "pretrain":
         return {"packing": train.packing is not False}

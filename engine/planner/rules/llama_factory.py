@@ -53,15 +53,14 @@ def train_on(ask: Ask) -> Iterator[Problem]:
 
 
 def documents(ask: Ask) -> Iterator[Problem]:
-    """Its pre-training knows no samples that lie together without seeing each other."""
+    """Its pre-training joins documents that see each other, or takes the begin of each."""
     train = ask.spec.train
     if ask.spec.framework != NAME or train.stage != "pretrain" or train.packing is None:
         return
-    code = "llama_factory.documents_together" if train.packing else "llama_factory.documents_cut"
     yield Problem(
-        code=code,
+        code="llama_factory.documents_together" if train.packing else "llama_factory.documents_cut",
         field="train.packing",
-        severity="warning",
+        severity="error" if train.packing else "warning",
         parameters={"seq_length": train.seq_length},
         nearest={"train.packing": None},
     )
