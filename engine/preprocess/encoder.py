@@ -43,7 +43,7 @@ class Encoder:
         self._exact.no_truncation()  # a tokenizer.json may ask for either; here nothing is added and nothing cut
         self._exact.no_padding()
         self.added = _added(tokenizer)
-        self._fast = None if exact_only else self._load_fast()
+        self._fast: Any = None if exact_only else self._load_fast()
         self._seen = self._characters = 0
 
     @property
