@@ -65,7 +65,7 @@ class Encoder:
     def _quickly(self, text: str) -> Ids:
         try:
             found: Ids = self._fast.encode(text).astype(np.int32)
-        except BaseException as error:
+        except BaseException as error:  # a panic in Rust has a class that cannot be imported, and is no Exception
             if type(error).__name__ != "PanicException":
                 raise
             raise Differs(text[:200]) from error
