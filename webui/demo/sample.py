@@ -35,7 +35,7 @@ def register_dataset() -> Dataset:
         shutil.copyfile(STATION_MASTER, path)
     rows = len(json.loads(path.read_text(encoding="utf-8")))
     team, user = team_and_user()
-    values = {"name": "Station master (sample)", "format": "alpaca", "rows": rows, "created_by": user}
+    values = {"name": "Station master (sample)", "format": "alpaca", "rows": rows, "created_by": user, "removed": None}
     dataset, _ = Dataset.with_removed.update_or_create(team=team, path=str(path), defaults=values)
     return dataset
 
