@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from engine.inspection.duplicates import DuplicateFinder
 from engine.inspection.lengths import EXACT, LengthCounts
 from engine.inspection.packing import packed_sequences
 from engine.inspection.request import Request
+from engine.problems import LANGUAGES
+from engine.readable.dataset import row_view_text
 
 ROOT = Path(__file__).parents[2]
 WORDS = ["the", "train", "for", "platform", "two", "leaves", "at", "nine", "列车", "即将", "出发", "mind", "gap", "🚉"]
@@ -318,3 +321,18 @@ def test_a_fast_tokenizer_that_differs_is_left_and_all_is_read_again(
     found = report(dataset, tokenizer=str(tiny_model), seq_length=100)
     assert refused
     assert found.model_copy(update={"seconds": 0}) == expected.model_copy(update={"seconds": 0})
+
+
+def test_a_row_that_is_too_long_to_wait_for_shows_its_first_tokens(tiny_model: Path, tmp_path: Path) -> None:
+    row = {"instruction": "Say it.", "output": "word " * 1_500_000}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    request = Request(input=str(tmp_path / "rows.jsonl"), tokenizer=str(tiny_model), seq_length=64, row=1)
+    began = time.process_time()
+    view, _ = answer(request)
+    assert time.process_time() - began < 15, "of a processor; it takes about three"
+    assert isinstance(view, RowView)
+    assert view.tokens is not None
+    assert (view.tokenized, view.token_count, view.cut) == (1 << 18, None, None)
+    assert (len(view.tokens), view.tokens[-1].trained) == (request.most_tokens, True)
+    for language in LANGUAGES:
+        assert "262144" in row_view_text(view, language)
