@@ -100,6 +100,7 @@ def test_a_number_that_the_hardware_does_not_give_out_is_said() -> None:
     assert [problem.code for problem in of_devices(CATALOG, "snt9b", 12).problems] == ["devices.whole_nodes"]
     assert [problem.code for problem in of_devices(CATALOG, "cpu", 65).problems] == ["devices.one_machine"]
     assert of_devices(CATALOG, "cuda", 8).rows == ()  # its memory is not in the table
+    assert [problem.code for problem in of_devices(CATALOG, "snt9b", 70_000).problems] == ["shape.too_large"]
 
 
 def test_names_that_nobody_knows_get_the_checks_own_finding() -> None:
@@ -109,6 +110,15 @@ def test_names_that_nobody_knows_get_the_checks_own_finding() -> None:
     assert wrong_hardware is not None
     assert wrong_hardware.code == "hardware.unknown"
     assert unknown(CATALOG, model="llama3-8b", hardware="snt9b") is None
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 1000])
+def test_a_name_that_no_request_can_hold_is_not_known(name: str) -> None:
+    wrong_model, wrong_hardware = unknown(CATALOG, model=name), unknown(CATALOG, hardware=name)
+    assert wrong_model is not None
+    assert wrong_model.code == "model.unknown"
+    assert wrong_hardware is not None
+    assert wrong_hardware.code == "hardware.unknown"
 
 
 def test_the_whole_grid_is_quick_even_the_first_time() -> None:

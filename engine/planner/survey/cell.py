@@ -85,9 +85,9 @@ def ask_of(
 def unknown(catalog: Catalog, *, model: str | None = None, hardware: str | None = None) -> Problem | None:
     """What the check says of a name that is not in the catalog."""
     if model is not None and model not in catalog.models:
-        return next(model_rules.unknown(ask_of(catalog, model, "native", "-", "full", 8)))
+        return model_rules.not_known(catalog, model)
     if hardware is not None and hardware not in catalog.hardware:
-        return next(device_rules.unknown_hardware(ask_of(catalog, "-", "native", hardware, "full", 8)))
+        return device_rules.not_known(catalog, hardware)
     return None
 
 
