@@ -86,8 +86,8 @@ TEXTS = {
     "dataset.format_not_in_framework": Text(
         "{framework} does not read the {format} format.",
         "{framework} 不支持 {format} 格式。",
-        "It reads: {allowed}. Only MindSpeed-LLM and native know moss.",
-        "它支持：{allowed}。只有 MindSpeed-LLM 和 native 支持 moss。",
+        "It reads: {allowed}. {format} is read by: {readers}.",
+        "它支持：{allowed}。支持 {format} 的框架：{readers}。",
     ),
     "dataset.format_not_yet": Text(
         "The {framework} framework does not read {format} in this release yet.",

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import PurePath
 
 from engine import families, formats
+from engine.frameworks import FOLDERS, description
 from engine.planner.ask import Ask
 from engine.problems import Problem, Value
 
@@ -23,6 +24,7 @@ def format_of_framework(ask: Ask) -> Iterator[Problem]:
     if choice in ask.framework.formats:
         return
     later = choice in ask.framework.formats_later
+    readers = [name for name in FOLDERS if choice in description(name).formats]
     yield Problem(
         code="dataset.format_not_yet" if later else "dataset.format_not_in_framework",
         field="train.dataset.format",
@@ -31,9 +33,18 @@ def format_of_framework(ask: Ask) -> Iterator[Problem]:
             "format": choice,
             "framework": ask.spec.framework,
             "allowed": ", ".join(ask.framework.formats),
+            "readers": ", ".join(readers),
         },
-        nearest={"framework": "mindspeed-llm"},
+        nearest=_reader(ask, readers),
     )
+
+
+def _reader(ask: Ask, readers: list[str]) -> dict[str, Value]:
+    """A framework that reads the format, takes the model and runs on the hardware; empty if there is none."""
+    offered = readers if ask.model is None else [name for name in readers if name in ask.model.frameworks]
+    fitting = [name for name in offered if ask.hardware is None or ask.spec.hardware in description(name).hardware]
+    vendors_first = sorted(fitting, key="native".__eq__)
+    return {"framework": vendors_first[0]} if vendors_first else {}
 
 
 def format_of_stage(ask: Ask) -> Iterator[Problem]:
