@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from engine import __main__ as command_line
+from engine import formats
 from engine.catalog import load
 from engine.failures import Failure
 from engine.frameworks import reader
@@ -24,7 +25,7 @@ from engine.plan import Plan
 from engine.planner import check, plan
 from engine.run_folder import RunFolder
 from engine.runner import prepare, run
-from engine.spec import JobSpec
+from engine.spec import DatasetChoice, JobSpec
 from tests.engine.asked import native, request
 from tests.engine.stand_in_llama_factory import KEYS, make
 from tests.engine.test_plan import leaves
@@ -225,13 +226,17 @@ def test_a_tokenizer_without_the_token_that_ends_an_answer_is_told(tmp_path: Pat
 # its data
 
 
+CALL = '{"name": "clock", "arguments": {"zone": "UTC"}}'
+
+
 def written(path: Path, dataset_format: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in rows.lines(path, dataset_format)]
+    choice = DatasetChoice.model_validate({"path": str(path), "format": dataset_format})
+    return [json.loads(line) for line in rows.lines(choice, formats.find(path))]
 
 
 def test_a_conversation_keeps_its_speakers(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
-    said = [("system", "S"), ("human", "U"), ("function_call", "{}"), ("observation", "O"), ("gpt", "A")]
+    said = [("system", "S"), ("human", "U"), ("function_call", CALL), ("observation", "O"), ("gpt", "A")]
     turns = [{"from": who, "value": text} for who, text in said]
     path.write_text(json.dumps([{"conversations": turns, "tools": "[]"}]), encoding="utf-8")
     assert written(path, "sharegpt") == [{"conversations": turns[1:], "system": "S", "tools": "[]"}]

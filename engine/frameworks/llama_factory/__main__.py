@@ -8,10 +8,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from engine import formats
 from engine.events import Emitter
 from engine.failures import Failure
 from engine.frameworks.llama_factory import rows
-from engine.roots import resolved
 from engine.run_folder import RunFolder, complete_checkpoints, write_atomic
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
@@ -34,10 +34,10 @@ def main(stage: StageFile, emitter: Emitter) -> None:
 def preprocess(stage: StageFile, emitter: Emitter) -> None:
     """Write the rows, their entry, and what became of them."""
     train, folder, count = stage.spec.train, stage.folder, 0
-    path = resolved(train.dataset.path, "train.dataset.path", stage.roots)
+    files = formats.find(train.dataset.path, stage.roots)
     unfinished = folder.data / "train.jsonl.part"
     with unfinished.open("w", encoding="utf-8") as file:
-        for line in rows.lines(path, train.dataset.format):
+        for line in rows.lines(train.dataset, files):
             file.write(line)
             count += 1
             if count % TOLD_EVERY == 0:

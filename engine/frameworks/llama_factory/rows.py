@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from engine import formats
 from engine.failures import Failure
-from engine.formats import Broken, Sample
-from engine.formats.records import Record, records
+from engine.formats import Broken, DataFile, Message, Sample
 from engine.frameworks.llama_factory.config import DATASET
 from engine.problems import Value
+from engine.spec import DatasetChoice
 
 TAGS = {"user": "human", "assistant": "gpt", "tool": "observation"}
 CONVERSATIONS: dict[str, Any] = {
@@ -44,34 +43,33 @@ def info(stage: str) -> str:
     return json.dumps({DATASET: entry}, indent=2) + "\n"
 
 
-def lines(path: Path, dataset_format: str) -> Iterator[str]:
+def lines(choice: DatasetChoice, files: tuple[DataFile, ...]) -> Iterator[str]:
     """Lines of train.jsonl. Raises Failure at a broken row: the data is not what was meant."""
     try:
-        for item, record in zip(formats.get(dataset_format).read(path), _records(path, dataset_format), strict=False):
+        for item in formats.read(choice, files):
             if isinstance(item, Broken):
-                where: dict[str, Value] = {"path": str(path), "line": item.line, "why": item.reason}
+                where: dict[str, Value] = {"path": choice.path, "line": item.line, "why": item.reason}
                 raise Failure("preprocess.broken_row", "train.dataset.path", **(item.parameters | where))
-            yield json.dumps(_row(item, record), ensure_ascii=False) + "\n"
+            yield json.dumps(_row(item), ensure_ascii=False) + "\n"
     except OSError as error:
         reason = error.strerror or str(error)
-        raise Failure("preprocess.unreadable", "train.dataset.path", path=str(path), reason=reason) from error
+        raise Failure("preprocess.unreadable", "train.dataset.path", path=choice.path, reason=reason) from error
 
 
-def _records(path: Path, dataset_format: str) -> Iterator[Record | Broken | None]:
-    """The rows as they are in the file, one for each sample, where more is asked of them than a sample tells."""
-    if dataset_format == "sharegpt":
-        yield from records(path)
-    while True:
-        yield None
-
-
-def _row(sample: Sample, record: Record | Broken | None) -> dict[str, Any]:
+def _row(sample: Sample) -> dict[str, Any]:
     if sample.text is not None:
         return {"text": sample.text}
     messages = list(sample.messages)
     system = messages.pop(0).content if messages[0].role == "system" else ""
-    speakers = [TAGS[message.role] for message in messages]
-    if isinstance(record, Record):  # a call of a tool is an answer to us, and a role of its own to LLaMA-Factory
-        speakers = [turn["from"] for turn in record.value["conversations"]][-len(messages) :]
-    turns = [{"from": who, "value": message.content} for who, message in zip(speakers, messages, strict=True)]
-    return {"conversations": turns, "system": system, "tools": sample.tools}
+    return {"conversations": [_turn(message) for message in messages], "system": system, "tools": sample.tools}
+
+
+def _turn(message: Message) -> dict[str, str]:
+    """A call of a tool is an answer to us, and a role of its own to LLaMA-Factory, without room for words."""
+    calls: list[Any] = [{"name": call.name, "arguments": call.arguments} for call in message.tool_calls]
+    spelled = json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False) if calls else ""
+    thought = f"<think>\n{message.reasoning}\n</think>\n\n" if message.reasoning else ""
+    if calls and not message.content and not thought:
+        return {"from": "function_call", "value": spelled}
+    words = "\n".join(filter(None, (message.content, spelled)))
+    return {"from": TAGS[message.role], "value": thought + words}
