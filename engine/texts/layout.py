@@ -9,6 +9,12 @@ TEXTS = {
         "Set it to {most}, or leave it empty.",
         "请设为 {most} 或留空。",
     ),
+    "layout.fixed_in_framework": Text(
+        "{framework} runs on {hardware} with {name} {only} only; {value} is asked for.",
+        "{framework} 在 {hardware} 上的 {name} 只能是 {only}，现在请求了 {value}。",
+        "Leave it empty.",
+        "请留空。",
+    ),
     "layout.tensor_too_large": Text(
         "Tensor parallel {tensor_parallel_size} is more than {most}: it has to stay among cards with fast links.",
         "张量并行 {tensor_parallel_size} 超过 {most}：它必须在高速互联的卡之间进行。",

@@ -191,7 +191,7 @@ def test_whatever_the_check_lets_pass_can_be_decided_and_fits(seed: int) -> None
         batch.global_batch_size
     )
     for name, value in verdict.spec.train.layout:
-        assert value in (None, getattr(layout, name)) or name in ("zero_stage", "recompute")
+        assert value in (None, getattr(layout, name)) or name == "zero_stage"  # alone there is nothing to share out
     if made.memory is not None and made.memory.usable_gib is not None:
         assert made.memory.per_device_gib <= made.memory.usable_gib + 0.01
 
@@ -244,6 +244,21 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "train.layout.tensor_parallel_size",
     ),
     (request(train__layout__zero_stage=3), "layout.not_of_framework", "train.layout.zero_stage"),
+    (
+        request(framework="llama-factory", train__layout__recompute="none"),
+        "layout.fixed_in_framework",
+        "train.layout.recompute",
+    ),
+    (
+        request(model="qwen2.5-0.5b", framework="llama-factory", hardware="cpu", train__layout__recompute="full"),
+        "layout.fixed_in_framework",
+        "train.layout.recompute",
+    ),
+    (
+        request(model="qwen2.5-0.5b", framework="llama-factory", hardware="cpu", train__layout__zero_stage=2),
+        "layout.fixed_in_framework",
+        "train.layout.zero_stage",
+    ),
     (request(train__micro_batch_size=64), "memory.micro_batch", "train.micro_batch_size"),
     (
         request(devices=4, train__layout__tensor_parallel_size=1, train__layout__pipeline_parallel_size=1),
@@ -293,6 +308,13 @@ def test_what_cannot_be_is_refused_on_its_field_with_a_cure(data: dict[str, Any]
         assert code not in found(changed(JobSpec.model_validate(data), problem.nearest).model_dump())
     else:
         assert code == "devices.memory_never"
+
+
+def test_more_devices_for_parallel_sizes_are_whole_nodes_too() -> None:
+    verdict = check(request(train__layout__pipeline_parallel_size=3, train__global_batch_size=None), CATALOG)
+    problem = next(problem for problem in verdict.problems if problem.code == "layout.product")
+    assert problem.nearest == {"devices": 24}
+    assert verdict.nearest[0] == {"devices": 24}
 
 
 NOTED = [

@@ -68,6 +68,7 @@ RULES: tuple[Rule, ...] = (
     Rule(layout.not_in_framework, ("framework", "train.layout")),
     Rule(layout.product, ("framework", "devices", *LAYOUT)),
     Rule(layout.not_of_framework, ("framework", "train.layout")),
+    Rule(layout.fixed_in_framework, ("framework", "hardware", "train.layout")),
     Rule(layout.tensor_in_node, ("framework", "train.layout.tensor_parallel_size")),
     Rule(layout.heads, ("framework", "model", "train.layout.tensor_parallel_size")),
     Rule(layout.stages, ("framework", "model", "train.layout.pipeline_parallel_size")),

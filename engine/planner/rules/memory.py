@@ -60,7 +60,14 @@ def no_layout(ask: Ask) -> Iterator[Problem]:
 
 
 def _errors_of_sizes(ask: Ask) -> Iterator[bool]:
-    for rule in (layout.product, layout.heads, layout.stages, layout.experts, layout.not_of_framework):
+    for rule in (
+        layout.product,
+        layout.heads,
+        layout.stages,
+        layout.experts,
+        layout.not_of_framework,
+        layout.fixed_in_framework,
+    ):
         yield from (problem.severity == "error" for problem in rule(ask))
 
 
