@@ -91,6 +91,14 @@ CASES = {
     "lora on 2 cards": on_cards(devices=2, train__strategy="lora", train__lora__target_modules=["q_proj", "v_proj"]),
     "zero 3": on_cards(train__layout__zero_stage=3),
     "documents": on_cards(train__stage="pretrain", train__dataset__format="text"),
+    "conversations packed, the last answer learnt": on_cards(
+        train__packing=True,
+        train__dataset={"path": "rows.json", "format": "alpaca", "train_on": "last_answer", "template": "chatml"},
+    ),
+    "documents apart": on_cards(train__stage="pretrain", train__dataset__format="text", train__packing=False),
+    "everything learnt": on_cards(
+        train__dataset={"path": "rows.json", "format": "alpaca", "train_on": "whole_text"},
+    ),
     "resumed": on_cards(train__resume__checkpoint_path="/runs/1/checkpoint-100"),
 }
 
@@ -109,6 +117,27 @@ def test_every_key_has_a_field_or_is_fixed(name: str) -> None:
     made = planned(CASES[name])
     assert set(settings(made)) | set(settings(made, "config/export.yaml")) <= told | set(FIXED)
     assert not told & set(FIXED)
+
+
+def test_how_the_rows_are_read_is_passed_on() -> None:
+    usual, packed = (
+        settings(planned(on_cards())),
+        settings(planned(CASES["conversations packed, the last answer learnt"])),
+    )
+    assert (usual["packing"], usual["neat_packing"]) == (False, False)
+    assert not usual.keys() & {"mask_history", "train_on_prompt"}
+    assert (packed["packing"], packed["neat_packing"], packed["mask_history"]) == (True, True, True)
+    assert packed["template"] == "chatml"
+    whole, apart = settings(planned(CASES["everything learnt"])), settings(planned(CASES["documents apart"]))
+    assert whole["train_on_prompt"] is True
+    assert apart["packing"] is False
+    assert "neat_packing" not in apart
+
+
+def test_a_template_that_llama_factory_does_not_have_is_refused() -> None:
+    data = on_cards(train__dataset={"path": "rows.json", "format": "alpaca", "template": "baichuan2"})
+    (problem,) = [one for one in check(data, CATALOG).problems if one.severity == "error"]
+    assert (problem.code, problem.field) == ("dataset.template_unknown", "train.dataset.template")
 
 
 def test_it_says_how_it_reads_every_field() -> None:

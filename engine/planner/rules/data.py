@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from engine import families, formats
 from engine.frameworks import FOLDERS, description
+from engine.frameworks.llama_factory.templates import TEMPLATES
 from engine.planner.ask import Ask
 from engine.problems import Problem, Value
 
@@ -90,15 +91,16 @@ def names(ask: Ask) -> Iterator[Problem]:
 
 
 def template(ask: Ask) -> Iterator[Problem]:
-    """Is the chat template one that we have? And is it used at all?"""
+    """Is the chat template one that we, or LLaMA-Factory, have? And is it used at all?"""
     train = ask.spec.train
     chosen = train.dataset.template
-    if chosen is not None and chosen not in families.NAMES and ask.spec.framework == "native":
-        near = get_close_matches(chosen, families.NAMES, n=1)
+    known = {"native": families.NAMES, "llama-factory": tuple(TEMPLATES)}.get(ask.spec.framework)
+    if chosen is not None and known is not None and chosen not in known:
+        near = get_close_matches(chosen, known, n=1)
         yield Problem(
             code="dataset.template_unknown",
             field=TEMPLATE,
-            parameters={"template": chosen, "known": ", ".join(families.NAMES)},
+            parameters={"template": chosen, "known": ", ".join(known)},
             nearest={TEMPLATE: near[0]} if near else {},
         )
     if train.stage == "pretrain":
