@@ -74,10 +74,20 @@ RULES: tuple[Rule, ...] = (
     Rule(layout.stages, ("framework", "model", "train.layout.pipeline_parallel_size")),
     Rule(mindspeed.vocabulary, ("framework", "model", "train.layout.tensor_parallel_size")),
     Rule(layout.context, ("framework", "train.seq_length", "train.layout.context_parallel_size")),
+    Rule(
+        layout.length,
+        (
+            "framework",
+            "train.seq_length",
+            "train.layout.tensor_parallel_size",
+            "train.layout.context_parallel_size",
+        ),
+    ),
     Rule(layout.context_family, ("framework", "model", "train.seq_length", "train.layout.context_parallel_size")),
     Rule(layout.experts, ("framework", "model", "devices", "train.layout")),
     Rule(batch.micro_in_global, ("train.micro_batch_size", "train.global_batch_size")),
     Rule(batch.replicas, BATCH),
     Rule(memory.no_layout, JUDGED),
     Rule(memory.batch_of_layouts, (*JUDGED, "train.global_batch_size")),
+    Rule(memory.length_of_layouts, (*JUDGED, "train.global_batch_size")),
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import gcd
+from math import gcd, lcm
 
 from engine.planner.ask import Ask, round_up
-from engine.planner.layouts import CONTEXT_ABOVE, MAX_TENSOR, pipeline_sizes
+from engine.planner.layouts import CONTEXT_ABOVE, MAX_TENSOR, divides_length, pipeline_sizes
 from engine.planner.memory.megatron import layers_of_stage
 from engine.planner.rules.devices import usable
 from engine.problems import Problem, Value
@@ -166,6 +166,26 @@ def context(ask: Ask) -> Iterator[Problem]:
             parameters={"seq_length": length, "limit": CONTEXT_ABOVE},
             nearest={"train.layout.context_parallel_size": None},
         )
+
+
+def length(ask: Ask) -> Iterator[Problem]:
+    """Sizes that are asked for must cut a sample evenly."""
+    wish, tokens = ask.spec.train.layout, ask.spec.train.seq_length
+    tensor, split = wish.tensor_parallel_size or 1, wish.context_parallel_size or 1
+    if ask.spec.framework != "mindspeed-llm" or divides_length(tokens, tensor, split):
+        return
+    unit = split * lcm(tensor, 2 if split > 1 else 1)
+    yield Problem(
+        code="layout.length",
+        field="train.seq_length",
+        parameters={
+            "seq_length": tokens,
+            "tensor_parallel_size": tensor,
+            "context_parallel_size": split,
+            "unit": unit,
+        },
+        nearest={"train.seq_length": round_up(tokens, unit)},
+    )
 
 
 def context_family(ask: Ask) -> Iterator[Problem]:

@@ -6,10 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from math import inf, isqrt
 
+from engine.plan import Layout
 from engine.planner.ask import Ask, round_up
 from engine.planner.batching import native_micro
 from engine.planner.fitting import ANY, MOST_NODES, counts, fits, smallest
-from engine.planner.layouts import legal
+from engine.planner.layouts import LARGEST_CUT, divides_length, legal
 from engine.planner.memory import Estimate, Setting, device, estimate
 from engine.planner.memory.constants import GIB, LITTLE_ROOM
 from engine.planner.rules import layout
@@ -166,18 +167,42 @@ def batch_of_layouts(ask: Ask) -> Iterator[Problem]:
         return
     if ask.replicas is not None or not fits(setting, devices, wish):
         return
-    recompute, most = wish.recompute or "full", device.capacity(setting) or inf
-    layouts = list(legal(setting, devices, wish, recompute=recompute, reuse=True, most=most))
-    sharing = (one for one in layouts if total % (micro * one.data_parallel_size) == 0)
-    if not any(estimate(setting, one).fits for one in sharing):
-        layouts.sort(key=lambda one: one.data_parallel_size)
-        least = next(one.data_parallel_size for one in layouts if estimate(setting, one).fits) * micro
+    fitting = _fitting(setting, ask)
+    if not any(total % (micro * one.data_parallel_size) == 0 for one in fitting):
+        least = min(one.data_parallel_size for one in fitting) * micro
         yield Problem(
             code="batch.no_layout",
             field="train.global_batch_size",
             parameters={"global_batch_size": total, "devices": devices, "unit": least},
             nearest={"train.global_batch_size": round_up(total, least)},
         )
+
+
+def length_of_layouts(ask: Ask) -> Iterator[Problem]:
+    """With no layout that fits, and shares out the batch, can a sample be cut evenly."""
+    setting, train = _judged(ask), ask.spec.train
+    tokens, total, micro = train.seq_length, train.global_batch_size, train.micro_batch_size or 1
+    if setting is None or ask.spec.framework != "mindspeed-llm" or tokens % LARGEST_CUT == 0 or any(layout.length(ask)):
+        return
+    fitting = _fitting(setting, ask)
+    sharing = [one for one in fitting if total is None or total % (micro * one.data_parallel_size) == 0]
+    cuts = {(one.tensor_parallel_size, one.context_parallel_size) for one in sharing}
+    if not cuts or any(divides_length(tokens, *cut) for cut in cuts):
+        return
+    unit = next(unit for unit in (2**power for power in range(8)) if any(divides_length(unit, *cut) for cut in cuts))
+    yield Problem(
+        code="layout.length_none",
+        field="train.seq_length",
+        parameters={"seq_length": tokens, "devices": ask.spec.devices, "unit": unit},
+        nearest={"train.seq_length": round_up(tokens, unit)},
+    )
+
+
+def _fitting(setting: Setting, ask: Ask) -> list[Layout]:
+    """Every layout that fits, with all on that saves memory."""
+    wish, most = wish_of(ask), device.capacity(setting) or inf
+    layouts = legal(setting, ask.spec.devices, wish, recompute=wish.recompute or "full", reuse=True, most=most)
+    return [one for one in layouts if estimate(setting, one).fits]
 
 
 def native_estimate(ask: Ask, processes: int = 1) -> Problem | None:
