@@ -15,19 +15,19 @@ def device_need(ask: Ask) -> DeviceNeed:
     return DeviceNeed(
         table=None if cell is None else cell.devices,
         unsupported=cell is not None and cell.devices is None,
-        floor=need.floor and min(need.floor, _enough(ask) or need.floor),
+        floor=need.floor and _least_known(ask, need.floor),
         recommended=safer(ask) or (need.recommended and max(need.recommended, least_printed)),
         estimate=None if cell is not None or estimate is None else estimate.devices,
         suspect=None if cell is None else cell.suspect or None,
     )
 
 
-def _enough(ask: Ask) -> int | None:
-    """The devices asked for, if they are enough: numbers between those that tables print may be smaller than the
-    floor, which is one of them."""
+def _least_known(ask: Ask, floor: int) -> int:
+    """The floor is a number that tables print; one between them that is asked for may be enough, and is smaller."""
     setting, row, devices = setting_of(ask, micro_batch_size=1), ask.hardware, ask.spec.devices
-    given = setting is not None and row is not None and usable(devices, row) == devices
-    return devices if given and fits(setting, devices) else None
+    if setting is None or row is None or devices >= floor or usable(devices, row) != devices:
+        return floor
+    return devices if fits(setting, devices) else floor
 
 
 def least(ask: Ask, need: DeviceNeed) -> int | None:

@@ -24,7 +24,6 @@ USUAL_MACHINE_GIB = 256
 _OTHER_WAYS = (
     "batch.not_divisible",
     "batch.not_of_micro",
-    "dataset.format_not_in_framework",
     "devices.memory",
     "devices.memory_never",
     "layout.none",

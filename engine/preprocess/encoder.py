@@ -43,7 +43,7 @@ class Encoder:
         self._exact.no_truncation()  # a tokenizer.json may ask for either; here nothing is added and nothing cut
         self._exact.no_padding()
         self.added = _added(tokenizer)
-        self._fast = None if exact_only else self._load_fast()
+        self._fast: Any = None if exact_only else self._load_fast()
         self._seen = self._characters = 0
 
     @property
@@ -65,7 +65,7 @@ class Encoder:
     def _quickly(self, text: str) -> Ids:
         try:
             found: Ids = self._fast.encode(text).astype(np.int32)
-        except BaseException as error:
+        except BaseException as error:  # a panic in Rust has a class that cannot be imported, and is no Exception
             if type(error).__name__ != "PanicException":
                 raise
             raise Differs(text[:200]) from error

@@ -47,11 +47,6 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (request(devices=12), "devices.whole_nodes", "devices"),
     (native(devices=65, train__global_batch_size=None), "devices.one_machine", "devices"),
     (request(devices=2), "devices.too_few", "devices"),
-    (
-        request(train__dataset__format="moss", framework="llama-factory"),
-        "dataset.format_not_in_framework",
-        "train.dataset.format",
-    ),
     (native(train__dataset__format="text"), "dataset.needs_conversations", "train.dataset.format"),
     (native(train__stage="pretrain"), "dataset.needs_text", "train.dataset.format"),
     (native(train__dataset__path="rows.xlsx"), "dataset.ending", "train.dataset.path"),
@@ -105,29 +100,6 @@ def test_the_nearest_setting_of_a_problem_cures_that_problem(data: dict[str, Any
             "dataset.names_unused",
             "dataset.name_twice",
         )
-
-
-@pytest.mark.parametrize(
-    ("data", "framework"),
-    [
-        (request(train__dataset__format="moss", framework="llama-factory"), "mindspeed-llm"),
-        (request(train__dataset__format="openai"), None),
-        (request(train__dataset__format="openai", framework="llama-factory", hardware="cpu", devices=1), "native"),
-        (request(train__dataset__format="moss", framework="llama-factory", model="qwen2vl-2b"), None),
-    ],
-)
-def test_who_reads_a_format_is_named_and_proposed_only_where_it_takes_the_request(
-    data: dict[str, Any], framework: str | None
-) -> None:
-    verdict = check(data, CATALOG)
-    problem = found(verdict)["dataset.format_not_in_framework"]
-    assert problem.nearest == ({} if framework is None else {"framework": framework})
-    assert "native" in str(problem.parameters["readers"])
-
-
-def test_a_format_that_our_own_engine_alone_reads_leads_to_it() -> None:
-    verdict = check(request(model="qwen2.5-0.5b", train__dataset__format="openai", devices=1), CATALOG)
-    assert {"framework": "native", "hardware": "cpu"} in verdict.nearest
 
 
 def test_the_names_of_a_misspelt_model_are_near() -> None:

@@ -16,7 +16,7 @@ from tests.engine.asked import request
 CATALOG = load()
 PATHS = (
     "models/a b",
-    "/d/it's \"q\" $HOME `x` ; & | > < * ? [a] \\ end",
+    '/d/it\'s "q" $HOME `x` ; & | > < * ? [a] \\ end',
     "模型/文件",
     "/d/{a,b}/{1..3}",
     "~/m",

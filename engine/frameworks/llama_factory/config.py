@@ -16,12 +16,6 @@ DEEPSPEED = "config/deepspeed.json"
 DATASET = "train"
 """Name of the only entry in data/dataset_info.json."""
 STAGES = {"pretrain": "pt", "sft": "sft"}
-LEARNT: dict[str, dict[str, Any]] = {
-    "every_answer": {},
-    "last_answer": {"mask_history": True},
-    "whole_text": {"train_on_prompt": True},
-}
-"""What is learnt of a conversation."""
 MIN_LEARNING_RATE = 0.1
 """Of the peak, where the request names none; as our own engine does it."""
 PATIENCE_SECONDS = 180_000_000
@@ -103,8 +97,7 @@ def deepspeed(zero_stage: int) -> dict[str, Any]:
 
 def _model(spec: JobSpec, path: str, *, template: str, remote_code: bool) -> dict[str, Any]:
     values: dict[str, Any] = {"model_name_or_path": path, "trust_remote_code": remote_code}
-    chosen = spec.train.dataset.template or template
-    return values | ({"template": chosen} if chosen else {})
+    return values | ({"template": template} if template else {})
 
 
 def _adapter(spec: JobSpec) -> dict[str, Any]:
@@ -121,19 +114,25 @@ def _adapter(spec: JobSpec) -> dict[str, Any]:
 
 
 def _data(spec: JobSpec) -> dict[str, Any]:
-    """Packing puts several samples into one row. Documents see each other there; conversations must not, which it
-    calls neat, and are packed only where that is asked for."""
-    train = spec.train
-    documents = train.stage == "pretrain"
-    packing = documents if train.packing is None else train.packing
     return {
         "dataset": DATASET,
         "dataset_dir": "data",
-        "cutoff_len": train.seq_length,
-        "packing": packing,
-        **({} if documents else {**LEARNT[train.dataset.train_on], "neat_packing": packing}),
+        "cutoff_len": spec.train.seq_length,
+        **_samples(spec),
         "overwrite_cache": False,
     }
+
+
+def _samples(spec: JobSpec) -> dict[str, Any]:
+    """What is learnt of a row, and do several share a sample? Documents do, unless it is declined; conversations only
+    if it is asked for, and then none sees another (`neat_packing`)."""
+    train = spec.train
+    if train.stage == "pretrain":
+        return {"packing": train.packing is not False}
+    packed = train.packing is True
+    values = {"packing": packed} | ({"neat_packing": True} if packed else {})
+    learnt = {"last_answer": {"mask_history": True}, "whole_text": {"train_on_prompt": True}}
+    return values | learnt.get(train.dataset.train_on, {})
 
 
 def _saving(spec: JobSpec) -> dict[str, Any]:

@@ -29,7 +29,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
         f"train.dataset.tags.{name}": (PREPROCESS,)
         for name in ("role", "content", "user", "assistant", "observation", "function", "system")
     },
-    "train.dataset.template": ("template",),
+    "train.dataset.template": (PLANNER, "template"),
     "train.dataset.train_on": ("mask_history", "train_on_prompt"),
     "train.packing": ("packing", "neat_packing"),
     "train.seq_length": ("cutoff_len",),

@@ -7,8 +7,6 @@ from difflib import get_close_matches
 from pathlib import PurePath
 
 from engine import families, formats
-from engine.frameworks import FOLDERS, description
-from engine.frameworks.llama_factory.templates import TEMPLATES
 from engine.planner.ask import Ask
 from engine.problems import Problem, Value
 
@@ -21,31 +19,20 @@ ENDINGS = (
 
 
 def format_of_framework(ask: Ask) -> Iterator[Problem]:
+    """Every framework of this release reads every format; one that is added need not."""
     choice = ask.spec.train.dataset.format
     if choice in ask.framework.formats:
         return
-    later = choice in ask.framework.formats_later
-    readers = [name for name in FOLDERS if choice in description(name).formats]
     yield Problem(
-        code="dataset.format_not_yet" if later else "dataset.format_not_in_framework",
+        code="dataset.format_not_in_framework",
         field="train.dataset.format",
-        fault="software" if later else "user",
         parameters={
             "format": choice,
             "framework": ask.spec.framework,
             "allowed": ", ".join(ask.framework.formats),
-            "readers": ", ".join(readers),
         },
-        nearest=_reader(ask, readers),
+        nearest={"framework": "native"},
     )
-
-
-def _reader(ask: Ask, readers: list[str]) -> dict[str, Value]:
-    """A framework that reads the format, takes the model and runs on the hardware; empty if there is none."""
-    offered = readers if ask.model is None else [name for name in readers if name in ask.model.frameworks]
-    fitting = [name for name in offered if ask.hardware is None or ask.spec.hardware in description(name).hardware]
-    vendors_first = sorted(fitting, key="native".__eq__)
-    return {"framework": vendors_first[0]} if vendors_first else {}
 
 
 def format_of_stage(ask: Ask) -> Iterator[Problem]:
@@ -91,16 +78,15 @@ def names(ask: Ask) -> Iterator[Problem]:
 
 
 def template(ask: Ask) -> Iterator[Problem]:
-    """Is the chat template one that we, or LLaMA-Factory, have? And is it used at all?"""
+    """Is the chat template one that we have? And is it used at all?"""
     train = ask.spec.train
     chosen = train.dataset.template
-    known = {"native": families.NAMES, "llama-factory": tuple(TEMPLATES)}.get(ask.spec.framework)
-    if chosen is not None and known is not None and chosen not in known:
-        near = get_close_matches(chosen, known, n=1)
+    if chosen is not None and chosen not in families.NAMES and ask.spec.framework == "native":
+        near = get_close_matches(chosen, families.NAMES, n=1)
         yield Problem(
             code="dataset.template_unknown",
             field=TEMPLATE,
-            parameters={"template": chosen, "known": ", ".join(known)},
+            parameters={"template": chosen, "known": ", ".join(families.NAMES)},
             nearest={TEMPLATE: near[0]} if near else {},
         )
     if train.stage == "pretrain":

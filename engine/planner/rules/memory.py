@@ -167,9 +167,11 @@ def batch_of_layouts(ask: Ask) -> Iterator[Problem]:
         return
     if ask.replicas is not None or not fits(setting, devices, wish):
         return
-    fitting = _fitting(setting, ask)
-    if not any(total % (micro * one.data_parallel_size) == 0 for one in fitting):
-        least = min(one.data_parallel_size for one in fitting) * micro
+    layouts = _layouts(setting, ask)
+    sharing = (one for one in layouts if total % (micro * one.data_parallel_size) == 0)
+    if not any(estimate(setting, one).fits for one in sharing):
+        layouts.sort(key=lambda one: one.data_parallel_size)
+        least = next(one.data_parallel_size for one in layouts if estimate(setting, one).fits) * micro
         yield Problem(
             code="batch.no_layout",
             field="train.global_batch_size",
@@ -184,10 +186,13 @@ def length_of_layouts(ask: Ask) -> Iterator[Problem]:
     tokens, total, micro = train.seq_length, train.global_batch_size, train.micro_batch_size or 1
     if setting is None or ask.spec.framework != "mindspeed-llm" or tokens % LARGEST_CUT == 0 or any(layout.length(ask)):
         return
-    fitting = _fitting(setting, ask)
-    sharing = [one for one in fitting if total is None or total % (micro * one.data_parallel_size) == 0]
-    cuts = {(one.tensor_parallel_size, one.context_parallel_size) for one in sharing}
-    if not cuts or any(divides_length(tokens, *cut) for cut in cuts):
+    layouts = _layouts(setting, ask)
+    sharing = [one for one in layouts if total is None or total % (micro * one.data_parallel_size) == 0]
+    even = (one for one in sharing if divides_length(tokens, *_cut(one)))
+    if any(estimate(setting, one).fits for one in even):
+        return
+    cuts = {_cut(one) for one in sharing if estimate(setting, one).fits}
+    if not cuts:
         return
     unit = next(unit for unit in (2**power for power in range(8)) if any(divides_length(unit, *cut) for cut in cuts))
     yield Problem(
@@ -198,11 +203,14 @@ def length_of_layouts(ask: Ask) -> Iterator[Problem]:
     )
 
 
-def _fitting(setting: Setting, ask: Ask) -> list[Layout]:
-    """Every layout that fits, with all on that saves memory."""
+def _cut(layout: Layout) -> tuple[int, int]:
+    return layout.tensor_parallel_size, layout.context_parallel_size
+
+
+def _layouts(setting: Setting, ask: Ask) -> list[Layout]:
+    """Those that may fit, with all on that saves memory."""
     wish, most = wish_of(ask), device.capacity(setting) or inf
-    layouts = legal(setting, ask.spec.devices, wish, recompute=wish.recompute or "full", reuse=True, most=most)
-    return [one for one in layouts if estimate(setting, one).fits]
+    return list(legal(setting, ask.spec.devices, wish, recompute=wish.recompute or "full", reuse=True, most=most))
 
 
 def native_estimate(ask: Ask, processes: int = 1) -> Problem | None:
