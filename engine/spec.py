@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 SPEC_VERSION = 1
 LARGEST_WORLD = 65_536
+SHORTEST_SAMPLE, LONGEST_SAMPLE = 8, 10_000_000
 """Devices: beyond every machine there is."""
 LARGEST_BATCH = 1_048_576
 """Samples of one iteration; every process keeps their numbers in memory."""
@@ -157,7 +158,7 @@ class TrainOptions(Part):
     stage: TrainStage
     strategy: Strategy
     dataset: DatasetChoice
-    seq_length: Integer = Field(ge=8, le=10_000_000)
+    seq_length: Integer = Field(ge=SHORTEST_SAMPLE, le=LONGEST_SAMPLE)
     """Tokens in one sample, prompt and answer together."""
     micro_batch_size: Integer | None = Field(default=None, ge=1, le=LARGEST_BATCH)
     """Samples in one forward pass of one model replica."""

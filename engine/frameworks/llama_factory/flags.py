@@ -48,7 +48,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.layout.context_parallel_size": (REFUSED,),
     "train.layout.expert_parallel_size": (REFUSED,),
     "train.layout.zero_stage": (PLANNER, "deepspeed"),
-    "train.layout.recompute": (PLANNER, "disable_gradient_checkpointing"),
+    "train.layout.recompute": (REFUSED, "disable_gradient_checkpointing"),
     "train.lora.rank": ("lora_rank",),
     "train.lora.alpha": ("lora_alpha",),
     "train.lora.dropout": ("lora_dropout",),
