@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -316,3 +317,26 @@ def test_a_fast_tokenizer_that_differs_is_left_and_all_is_read_again(
     found = report(dataset, tokenizer=str(tiny_model), seq_length=100)
     assert refused
     assert found.model_copy(update={"seconds": 0}) == expected.model_copy(update={"seconds": 0})
+
+
+def test_a_report_that_cannot_be_written_is_said_and_a_device_is_not_replaced(tmp_path: Path) -> None:
+    data = tmp_path / "rows.jsonl"
+    data.write_text('{"text": "a"}\n')
+
+    def ask(output: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "engine", "inspect", "--input", str(data), "--output", str(output)]
+        return subprocess.run([*command, "--cache-dir", str(tmp_path / "cache")], capture_output=True, text=True)
+
+    (tmp_path / "folder").mkdir()
+    refused = ask(tmp_path / "folder")
+    assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)
+    assert str(tmp_path / "folder") in refused.stderr
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert ask(pipe).returncode == 0
+        assert b"report_version" in os.read(reader, 1 << 16)
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
