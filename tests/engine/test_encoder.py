@@ -100,3 +100,17 @@ def test_letters_that_are_newer_than_the_tables_of_one_library_are_encoded_exact
     assert encoder.fast
     exact = backend.encode_batch_fast(some, add_special_tokens=False)
     assert [ids.tolist() for ids in encoder.encode(some)] == [one.ids for one in exact]
+
+
+def test_a_panic_of_the_fast_tokenizer_counts_as_a_difference(tiny_model: Path) -> None:
+    class PanicException(BaseException):
+        """As Rust's reach Python."""
+
+    class Panics:
+        def encode(self, text: str) -> None:
+            raise PanicException(text)
+
+    encoder = Encoder(AutoTokenizer.from_pretrained(tiny_model))
+    encoder._fast = Panics()
+    with pytest.raises(Differs):
+        encoder.encode(["anything"])
