@@ -154,7 +154,11 @@ def _show(text: str, code: int, options: argparse.Namespace) -> int:
     if "report_version" not in value and "view_version" not in value:
         return _problems([Problem.model_validate(one) for one in value["problems"]], options, code)
     if options.output is not None:
-        write_atomic(options.output, text)
+        try:
+            _write(options.output, text)
+        except OSError as error:
+            found = {"path": str(options.output), "reason": error.strerror or str(error)}
+            return _problems([Problem(code="output.unwritable", field="output", parameters=found)], options, _FAILED)
     if options.json:
         print(text, end="")
     elif "report_version" in value:
@@ -162,6 +166,14 @@ def _show(text: str, code: int, options: argparse.Namespace) -> int:
     else:
         print(row_view_text(RowView.model_validate(value), options.language))
     return code
+
+
+def _write(output: Path, text: str) -> None:
+    """Whole or not at all; what is no file, such as /dev/null, stays what it is."""
+    if output.exists() and not output.is_file():
+        output.write_text(text, encoding="utf-8")
+    else:
+        write_atomic(output, text)
 
 
 def _problems(problems: list[Problem], options: argparse.Namespace, code: int) -> int:

@@ -38,7 +38,9 @@ def add(verbs: Any) -> argparse.ArgumentParser:
         epilog=f"{FILES}\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verb.add_argument("--input", required=True, metavar="PATH", help="a file, a folder, or a pattern in quotes")
+    verb.add_argument(
+        "--input", required=True, type=_some, metavar="PATH", help="a file, a folder, or a pattern in quotes"
+    )
     verb.add_argument("--output-prefix", required=True, type=Path, metavar="PREFIX",
                       help="folder and begin of the output's names; the folder is made if missing")  # fmt: skip
     verb.add_argument("--tokenizer-name-or-path", required=True, metavar="DIR",
@@ -86,6 +88,12 @@ def _format(name: str) -> str:
     return name
 
 
+def _some(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
 def _length(text: str) -> int:
     number = int(text)
     if not LEAST_LENGTH <= number <= MOST_LENGTH:
@@ -96,7 +104,7 @@ def _length(text: str) -> int:
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return number
 
 

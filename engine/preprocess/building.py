@@ -38,7 +38,7 @@ class Building:
     def __init__(self, folder: Path, stage: TrainStage, *, pack_to: int | None, pad_token: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._journal = folder / JOURNAL
-        state: dict[str, Any] = read_json(self._journal) or {}
+        state = _state(self._journal)
         mark = Mark(*state["mark"]) if state else Mark()
         if not is_there(folder, KEYS[stage], mark):
             state, mark = {}, Mark()
@@ -68,6 +68,15 @@ class Building:
         state = {"mark": [mark.sequences, mark.tokens], "report": self.report.state()}
         write_atomic(self._journal, json.dumps(state))
         self._saved = time.monotonic()
+
+
+def _state(journal: Path) -> dict[str, Any]:
+    """Empty where there is none that can be read: then all is done from the begin."""
+    try:
+        found = read_json(journal)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) and {"mark", "report"} <= found.keys() else {}
 
 
 def _shape(files: TokenFiles, stage: TrainStage, pack_to: int | None, pad_token: int) -> Whole | Packed:

@@ -80,6 +80,7 @@ def prepare(request: Request, emitter: Emitter) -> Report:
     try:
         files = regular(formats.find(request.dataset.path, request.roots))
         folder = guarded(request.tokenizer, request.roots)
+        before = identities(files, folder)
         key = fingerprint(files, folder, request.settings(), request.cache / "hashes")
     except OSError as error:
         if tells_of_full_disk(error):
@@ -87,12 +88,14 @@ def prepare(request: Request, emitter: Emitter) -> Report:
         raise _unreadable(request, error) from error
     names = {name: request.prefix.with_name(f"{request.prefix.name}_{name}") for name in file_names(request.stage)}
     with locked(request.cache, key, lambda: _say(emitter, WAITING)) as entry:
+        _refuse_changed(request, before, identities(files, folder))  # it may have waited for hours
         entry.finish_publishing()
         if (damaged := entry.discard_damaged()) is not None:
             _say(emitter, DAMAGED.format(name=damaged))
         facts = entry.facts()
         if facts is None:
             facts = _made(request, files, entry, emitter).state()
+            _refuse_changed(request, before, identities(files, folder), entry)
             entry.publish(facts, file_names(request.stage))
         else:
             _say(emitter, TAKEN)
@@ -109,7 +112,6 @@ def _made(request: Request, files: Sequence[DataFile], entry: Entry, emitter: Em
     tokenizer = load_tokenizer(request.tokenizer, request.roots)
     if not tokenizer.is_fast:
         raise Failure("weights.slow_tokenizer", "model_path", path=request.tokenizer)
-    before = identities(files)
     try:
         report = _built(request, files, entry, tokenizer, emitter)
     except Differs:
@@ -117,13 +119,19 @@ def _made(request: Request, files: Sequence[DataFile], entry: Entry, emitter: Em
         use_exact(tokenizer)
         entry.discard_building()
         report = _built(request, files, entry, tokenizer, emitter)
-    if identities(files) != before:
-        entry.discard_building()
-        raise Failure("preprocess.changed", PATH, path=request.dataset.path)
     if not samples(request, report):
         entry.discard_building()
         raise Failure("preprocess.no_samples", PATH, path=request.dataset.path, report=report.sentence())
     return report
+
+
+def _refuse_changed(request: Request, before: list[list[int]], now: list[list[int]], made: Entry | None = None) -> None:
+    """The fingerprint was taken of files as they were `before`; under it nothing else may be kept."""
+    if now == before:
+        return
+    if made is not None:
+        made.discard_building()
+    raise Failure("preprocess.changed", PATH, path=request.dataset.path)
 
 
 def _built(

@@ -84,6 +84,12 @@ TEXTS = {
         "Make the folder first.",
         "请先创建该目录。",
     ),
+    "output.unwritable": Text(
+        "{path} cannot be written: {reason}.",
+        "无法写入 {path}：{reason}。",
+        "Choose another folder, or see to its rights.",
+        "请选择其他目录，或检查该目录的权限。",
+    ),
     "inspection.died": Text(
         "The process that reads the dataset ended without an answer ({reason}).",
         "读取数据集的进程未给出结果就结束了（{reason}）。",

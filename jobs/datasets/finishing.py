@@ -32,7 +32,7 @@ def finish(upload: Upload, sha256: str, name: str = "") -> Dataset:
         return upload.dataset
     if upload.state != UploadState.OPEN:
         raise UploadRefused(410, _("This upload has ended."))
-    if not upload.path or not Path(upload.path).exists():
+    if partial(upload).exists() or not upload.path or not Path(upload.path).exists():  # what is there may be another's
         with locked(upload) as file:
             _prove(upload, file, sha256)
             same = _already_there(upload)

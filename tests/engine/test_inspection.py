@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -336,3 +337,26 @@ def test_a_row_that_is_too_long_to_wait_for_shows_its_first_tokens(tiny_model: P
     assert (len(view.tokens), view.tokens[-1].trained) == (request.most_tokens, True)
     for language in LANGUAGES:
         assert "262144" in row_view_text(view, language)
+
+
+def test_a_report_that_cannot_be_written_is_said_and_a_device_is_not_replaced(tmp_path: Path) -> None:
+    data = tmp_path / "rows.jsonl"
+    data.write_text('{"text": "a"}\n')
+
+    def ask(output: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "engine", "inspect", "--input", str(data), "--output", str(output)]
+        return subprocess.run([*command, "--cache-dir", str(tmp_path / "cache")], capture_output=True, text=True)
+
+    (tmp_path / "folder").mkdir()
+    refused = ask(tmp_path / "folder")
+    assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)
+    assert str(tmp_path / "folder") in refused.stderr
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert ask(pipe).returncode == 0
+        assert b"report_version" in os.read(reader, 1 << 16)
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
