@@ -15,7 +15,7 @@ from engine.catalog import TABLES, Catalog, load
 from engine.disk import tells_of_full_disk
 from engine.frameworks.placeholders import cannot_start
 from engine.plan import DeviceNeed, Plan
-from engine.planner import Unplannable, Verdict, check, decide, plan
+from engine.planner import Unplannable, Verdict, check, plan
 from engine.planner.estimates import with_estimates
 from engine.planner.survey import of_devices, of_model, unknown
 from engine.problem_texts import known
@@ -134,7 +134,7 @@ def _verb(options: argparse.Namespace) -> int:
         return _say(verdict, options)
     try:
         asked = with_absolute_paths(verdict.spec)  # commands of the plan name files
-        made = (plan if options.verb == "run" else decide)(asked, catalog)
+        made = plan(asked, catalog)
     except Unplannable as refusal:
         return _say(verdict.model_copy(update={"problems": refusal.problems}), options)
     if options.verb == "run" and verdict.problems:

@@ -10,7 +10,7 @@ import pytest
 
 from engine import problem_texts
 from engine.plan import Plan
-from engine.planner import Unplannable, check, decide
+from engine.planner import Unplannable, check, plan
 from engine.planner.nearest import changed
 from engine.problems import LANGUAGES, Problem
 from engine.spec import JobSpec
@@ -19,7 +19,7 @@ from tests.engine.memory_questions import CATALOG
 
 
 def decided(**changes: Any) -> Plan:
-    return decide(JobSpec.model_validate(request(**changes)), CATALOG)
+    return plan(JobSpec.model_validate(request(**changes)), CATALOG)
 
 
 def sizes(made: Plan) -> tuple[int, int, int]:
@@ -125,7 +125,7 @@ def test_time_comes_from_own_runs_where_there_are_some() -> None:
 
     key = ("llama3.1-8b", "mindspeed-llm", "full", 4096, "snt9b")
     catalog = replace(CATALOG, own_runs={key: (3000.0, 3100.0)})
-    made = decide(JobSpec.model_validate(request(train__train_iters=100, train__epochs=None)), catalog)
+    made = plan(JobSpec.model_validate(request(train__train_iters=100, train__epochs=None)), catalog)
     assert made.eta is not None
     assert made.eta.basis == "own_runs"
     seconds = 100 * 64 * 4096 / (3050 * 8)
@@ -140,7 +140,7 @@ def test_without_a_number_of_iterations_there_is_no_time_but_a_speed() -> None:
 
 
 def test_a_model_without_dimensions_is_planned_without_memory() -> None:
-    made = decide(JobSpec.model_validate(native(model="tiny-llama")), CATALOG)
+    made = plan(JobSpec.model_validate(native(model="tiny-llama")), CATALOG)
     assert made.memory is None
     assert reasons(made)["memory"] == "reason.no_memory_estimate"
 
@@ -152,9 +152,9 @@ def test_every_reason_is_told_whole(model: str, framework: str, language: str) -
     spec = JobSpec.model_validate(request(model=model, framework=framework, devices=512, train__global_batch_size=None))
     if framework == "llama-factory" and model == "deepseek-v3":
         with pytest.raises(Unplannable):
-            decide(spec, CATALOG)
+            plan(spec, CATALOG)
         return
-    for reason in decide(spec, CATALOG).reasons:
+    for reason in plan(spec, CATALOG).reasons:
         text = problem_texts.reason(reason, language)
         assert text != reason.code
         assert "?" not in text
@@ -170,7 +170,7 @@ def test_whatever_the_check_lets_pass_can_be_decided_and_fits(seed: int) -> None
         hardware=dice.choice(["snt9b", "snt9b23", "cuda", "cpu"]),
         devices=dice.choice([1, 2, 3, 4, 6, 8, 16, 32, 48, 64, 512]),
         train__strategy=dice.choice(["full", "lora"]),
-        train__seq_length=dice.choice([512, 4096, 8192, 16384, 65536]),
+        train__seq_length=dice.choice([512, 4096, 4097, 8192, 16384, 40004, 65536]),
         train__micro_batch_size=dice.choice([None, None, 1, 3, 8]),
         train__global_batch_size=dice.choice([None, 64, 24, 7]),
         train__train_iters=dice.choice([None, 100]),
@@ -185,13 +185,17 @@ def test_whatever_the_check_lets_pass_can_be_decided_and_fits(seed: int) -> None
     assert verdict.spec is not None
     if not verdict.fits:
         return
-    made = decide(verdict.spec, CATALOG)
+    made = plan(verdict.spec, CATALOG)
     layout, batch = made.layout, made.batch
     assert batch.micro_batch_size * layout.data_parallel_size * batch.gradient_accumulation_steps == (
         batch.global_batch_size
     )
+    if verdict.spec.framework == "mindspeed-llm":
+        length, cut = verdict.spec.train.seq_length, layout.context_parallel_size
+        assert length % (2 * cut if cut > 1 else 1) == 0
+        assert length // cut % layout.tensor_parallel_size == 0
     for name, value in verdict.spec.train.layout:
-        assert value in (None, getattr(layout, name)) or name in ("zero_stage", "recompute")
+        assert value in (None, getattr(layout, name)) or name == "zero_stage"  # alone there is nothing to share out
     if made.memory is not None and made.memory.usable_gib is not None:
         assert made.memory.per_device_gib <= made.memory.usable_gib + 0.01
 
@@ -244,6 +248,36 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "train.layout.tensor_parallel_size",
     ),
     (request(train__layout__zero_stage=3), "layout.not_of_framework", "train.layout.zero_stage"),
+    (
+        request(framework="llama-factory", train__layout__recompute="none"),
+        "layout.fixed_in_framework",
+        "train.layout.recompute",
+    ),
+    (
+        request(model="qwen2.5-0.5b", framework="llama-factory", hardware="cpu", train__layout__recompute="full"),
+        "layout.fixed_in_framework",
+        "train.layout.recompute",
+    ),
+    (
+        request(model="qwen2.5-0.5b", framework="llama-factory", hardware="cpu", train__layout__zero_stage=2),
+        "layout.fixed_in_framework",
+        "train.layout.zero_stage",
+    ),
+    (
+        request(train__seq_length=4098, train__layout__tensor_parallel_size=4),
+        "layout.length",
+        "train.seq_length",
+    ),
+    (
+        request(train__seq_length=40966, train__layout__context_parallel_size=2, devices=32),
+        "layout.length",
+        "train.seq_length",
+    ),
+    (
+        request(model="llama3.1-70b", train__seq_length=40001, devices=64),
+        "layout.length_none",
+        "train.seq_length",
+    ),
     (request(train__micro_batch_size=64), "memory.micro_batch", "train.micro_batch_size"),
     (
         request(devices=4, train__layout__tensor_parallel_size=1, train__layout__pipeline_parallel_size=1),
@@ -293,6 +327,13 @@ def test_what_cannot_be_is_refused_on_its_field_with_a_cure(data: dict[str, Any]
         assert code not in found(changed(JobSpec.model_validate(data), problem.nearest).model_dump())
     else:
         assert code == "devices.memory_never"
+
+
+def test_more_devices_for_parallel_sizes_are_whole_nodes_too() -> None:
+    verdict = check(request(train__layout__pipeline_parallel_size=3, train__global_batch_size=None), CATALOG)
+    problem = next(problem for problem in verdict.problems if problem.code == "layout.product")
+    assert problem.nearest == {"devices": 24}
+    assert verdict.nearest[0] == {"devices": 24}
 
 
 NOTED = [

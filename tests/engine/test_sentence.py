@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.catalog import load
-from engine.planner import check, decide
+from engine.planner import check, plan
 from engine.readable import verdict_text
 from engine.readable.sentence import sentence
 from engine.readable.words import gib
@@ -55,6 +55,13 @@ SAID: list[tuple[dict[str, Any], str, str]] = [
         "The vendor's table marks qwen2vl-7b, full, 4096, MindSpeed-LLM on Snt9B as unsupported. "
         "LLaMA-Factory fits on 8.",
         "厂商的表格标明不支持 qwen2vl-7b（全参，长度 4096，Snt9B 上的 MindSpeed-LLM）。LLaMA-Factory 只需 8 张卡。",
+    ),
+    (
+        request(model="llama3-70b", devices=24, train__global_batch_size=None),
+        "By estimate llama3-70b, full, 4096, MindSpeed-LLM on Snt9B fits on 24 cards; "
+        "it needs at least 24, and 32 are recommended.",
+        "据估计，llama3-70b（全参，长度 4096，Snt9B 上的 MindSpeed-LLM）可用 24 张卡训练；"
+        "至少需要 24 张卡，推荐 32 张卡。",
     ),
     (
         request(model="mixtral-8x7b", train__strategy="lora"),
@@ -139,6 +146,6 @@ def test_the_terminal_gets_the_sentence_too() -> None:
 @pytest.mark.parametrize("devices", [1, 2, 8])
 def test_the_memory_of_native_processes_is_that_of_the_plan(devices: int) -> None:
     spec = JobSpec.model_validate(native(devices=devices, train__global_batch_size=None))
-    memory = decide(spec, CATALOG).memory
+    memory = plan(spec, CATALOG).memory
     assert memory is not None
     assert f"with {gib(round(memory.per_device_gib, 2))} GiB" in sentence(check(spec, CATALOG), "en")

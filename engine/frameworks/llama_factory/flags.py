@@ -21,6 +21,18 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.strategy": ("finetuning_type",),
     "train.dataset.path": (PREPROCESS,),
     "train.dataset.format": (PREPROCESS,),
+    **{
+        f"train.dataset.columns.{name}": (PREPROCESS,)
+        for name in ("prompt", "query", "response", "history", "system", "messages", "tools", "text")
+    },
+    **{
+        f"train.dataset.tags.{name}": (PREPROCESS,)
+        for name in ("role", "content", "user", "assistant", "observation", "function", "system")
+    },
+    "train.dataset.template": (PLANNER, "template"),
+    "train.dataset.broken_rows": (PREPROCESS,),
+    "train.dataset.train_on": ("mask_history", "train_on_prompt"),
+    "train.packing": ("packing", "neat_packing"),
     "train.seq_length": ("cutoff_len",),
     "train.micro_batch_size": (PLANNER, "per_device_train_batch_size"),
     "train.global_batch_size": (PLANNER, "gradient_accumulation_steps"),
@@ -36,7 +48,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.layout.context_parallel_size": (REFUSED,),
     "train.layout.expert_parallel_size": (REFUSED,),
     "train.layout.zero_stage": (PLANNER, "deepspeed"),
-    "train.layout.recompute": (PLANNER, "disable_gradient_checkpointing"),
+    "train.layout.recompute": (REFUSED, "disable_gradient_checkpointing"),
     "train.lora.rank": ("lora_rank",),
     "train.lora.alpha": ("lora_alpha",),
     "train.lora.dropout": ("lora_dropout",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from engine.plan import Layout, Memory
 from engine.planner.memory import deepspeed, device, megatron, native
@@ -25,10 +26,12 @@ class Estimate:
 
     @property
     def share(self) -> float:
-        """Of the usable memory, runtime left aside on both sides; 0 where the capacity is not known."""
+        """Of the usable memory, runtime left aside on both sides; 0 where the capacity is not known, infinite where
+        the runtime alone takes it all."""
         if self.capacity is None:
             return 0.0
-        return self.breakdown.used / (self.capacity - self.breakdown.runtime)
+        usable = self.capacity - self.breakdown.runtime
+        return self.breakdown.used / usable if usable > 0 else inf
 
     @property
     def fits(self) -> bool:
