@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from engine.devices.operators import Operators
 from engine.devices.plain import OPERATORS, Plain, same_sequence
 from engine.devices.precision import GROWTH_INTERVAL, Precision
 from engine.failures import Failure
+from tests.npu_stub import starting
+from tests.source import ROOT
 
 EQUAL = 1e-5
 SHAPE = {
@@ -350,3 +353,10 @@ def test_the_check_of_a_device_notices_a_training_that_goes_elsewhere() -> None:
         "10 iterations in fp32, its own operators",
         "10 iterations in bf16, its own operators",
     ]
+
+
+def test_where_the_npu_tests_cannot_run_they_say_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(starting, "WHEEL", ROOT / "nowhere")
+    assert "make test" in str(starting.reason_to_skip())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert starting.reason_to_skip() == "the stand-in for CANN is compiled, and there is no gcc and no nm"
