@@ -21,6 +21,7 @@ LIMITS: dict[Name, float] = {"fp32": 1e-3, "bf16": 3e-2, "fp16": 5e-3}
 """As a share of the largest number. Wider than rounding alone: a device may add up in another order."""
 ROWS, HEADS, GROUPS, LENGTH, WIDTH = 2, 8, 2, 96, 64
 ENDS = (31, LENGTH, LENGTH + 40, 2 * LENGTH)
+WAYS = {"ends": " by sequence", "allowed": " by mask"}
 MEASURED: tuple[Name, ...] = ("fp32", "bf16")
 ITERATIONS = 10
 LARGE = 64 << 20
@@ -50,7 +51,7 @@ def operators(device: Device) -> Iterator[Finding]:
     for name, dtype in DTYPES.items():
         if device.computes_in(dtype):
             for operator, shapes, options in _cases():
-                what = f"{operator} by sequence" if "ends" in options else operator
+                what = operator + next((words for option, words in WAYS.items() if option in options), "")
                 yield Finding(f"{what} in {name}", _difference(device, operator, shapes, options, dtype), LIMITS[name])
 
 
@@ -89,6 +90,8 @@ def _cases() -> Iterator[tuple[str, tuple[tuple[int, ...], ...], dict[str, Any]]
     attention = ((ROWS, HEADS, LENGTH, WIDTH), *[(ROWS, GROUPS, LENGTH, WIDTH)] * 2)
     yield "attention", attention, {"scale": WIDTH**-0.5}
     yield "attention", attention, {"scale": WIDTH**-0.5, "ends": ENDS}
+    before = torch.ones(1, 1, LENGTH, LENGTH, dtype=torch.bool).tril()
+    yield "attention", attention, {"scale": WIDTH**-0.5, "allowed": before & ~before.tril(-LENGTH // 2)}  # a window
     yield "rms_norm", ((ROWS, LENGTH, 128), (128,)), {"epsilon": 1e-5}
     yield "rotary", ((ROWS, HEADS, LENGTH, WIDTH), *[(1, 1, LENGTH, WIDTH)] * 2), {}
     yield "swiglu", ((ROWS, LENGTH, 256),), {}
@@ -106,7 +109,8 @@ def _difference(
     for tensor in (*ours[:learnt], *theirs[:learnt]):
         tensor.requires_grad_()
     wanted = getattr(OPERATORS, operator)(*ours, **options)
-    found = getattr(device.operators, operator)(*theirs, **options)
+    there = {key: value.to(device.torch_device) if key == "allowed" else value for key, value in options.items()}
+    found = getattr(device.operators, operator)(*theirs, **there)
     gradient = torch.randn(wanted.shape, generator=generator).to(dtype)
     wanted.backward(gradient.float())
     found.backward(gradient.to(device.torch_device))
