@@ -7,7 +7,7 @@ replicas, so that a run on two processes and a run on one do the same arithmetic
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -59,6 +59,7 @@ class MicroBatch:
 
     input_ids: torch.Tensor
     labels: torch.Tensor
+    inputs: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
 def micro_batches(store: TokenStore, chosen: NDArray[np.int64], shape: Shape, rank: int) -> Iterator[MicroBatch]:

@@ -1,0 +1,78 @@
+"""Tensor parallelism: each layer's matrices split over processes, by the plan that transformers has for the model.
+
+The vocabulary is split too: the embedding by rows, and the head with it, whose loss is made of the parts
+(`head_loss`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+
+from engine.failures import Failure
+from engine.weights.lora import LoraLinear
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+COLUMNS, ROWS = ("colwise", "colwise_gather_output"), ("rowwise", "rowwise_split_input")
+
+
+def split(model: PreTrainedModel, mesh: DeviceMesh) -> None:
+    """Split every layer that the plan names, in place. mesh: one-dimensional.
+
+    Raises Failure `layout.no_tensor_plan` for a model that transformers has no plan for.
+    """
+    from transformers.distributed.tensor_parallel import apply_tensor_parallelism
+
+    plan = _plan(model)
+    if not plan:
+        raise Failure("layout.no_tensor_plan", "train.layout.tensor_parallel_size", model=type(model).__name__)
+    tied = model.config.tie_word_embeddings
+    apply_tensor_parallelism(model, mesh, plan)
+    if tied:
+        _tie(model)
+
+
+def _tie(model: PreTrainedModel) -> None:
+    """Splitting has made two parameters of the one that embedding and head share."""
+    embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
+    if isinstance(embedding, nn.Embedding) and isinstance(head, nn.Linear):
+        head.weight = embedding.weight
+
+
+def _plan(model: PreTrainedModel) -> dict[str, str]:
+    """Full name of each parameter and module → how it is split; the parameters of a module come before it."""
+    from transformers.distributed.parallel_utils import _get_parameter_plan
+
+    general = {**model.tp_plan, "lm_head": "colwise"}
+    found: dict[str, str] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, LoraLinear):
+            found |= _adapted(name, module, _get_parameter_plan(name, general, is_weight=False))
+            continue
+        if isinstance(model.get_submodule(name.rpartition(".")[0]), LoraLinear):
+            continue
+        style = _get_parameter_plan(name, general, is_weight=False)
+        for own, _ in module.named_parameters(recurse=False):
+            full = f"{name}.{own}"
+            if wanted := _get_parameter_plan(full, general, is_weight=True):
+                found[full] = wanted
+        if style is not None and not isinstance(module, nn.Identity):
+            found[name] = style
+    return found
+
+
+def _adapted(name: str, module: LoraLinear, style: str | None) -> dict[str, str]:
+    """An adapter is split like its layer: B by columns beside a layer of columns, A by rows beside one of rows."""
+    if style is None:
+        return {}
+    partner = "lora_B" if style in COLUMNS else "lora_A"
+    names: dict[str, str] = {}
+    for part in ("base", partner):
+        child: Any = module.get_submodule(part)
+        names |= {f"{name}.{part}.{own}": style for own, _ in child.named_parameters(recurse=False)}
+        names[f"{name}.{part}"] = style
+    return names
