@@ -30,14 +30,13 @@ def split(model: PreTrainedModel, mesh: DeviceMesh) -> None:
     plan = _plan(model)
     if not plan:
         raise Failure("layout.no_tensor_plan", "train.layout.tensor_parallel_size", model=type(model).__name__)
-    tied = model.config.tie_word_embeddings
     apply_tensor_parallelism(model, mesh, plan)
-    if tied:
+    if model.config.tie_word_embeddings:
         _tie(model)
 
 
 def _tie(model: PreTrainedModel) -> None:
-    """Splitting has made two parameters of the one that embedding and head share."""
+    """Embedding and head share one parameter; splitting has put another one into the embedding."""
     embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
     if isinstance(embedding, nn.Embedding) and isinstance(head, nn.Linear):
         head.weight = embedding.weight
@@ -47,7 +46,9 @@ def _plan(model: PreTrainedModel) -> dict[str, str]:
     """Full name of each parameter and module → how it is split; the parameters of a module come before it."""
     from transformers.distributed.parallel_utils import _get_parameter_plan
 
-    general = {**model.tp_plan, "lm_head": "colwise"}
+    general = {name: style for name, style in model.tp_plan.items() if name != "lm_head"}
+    if not model.config.tie_word_embeddings:
+        general["lm_head"] = "colwise"
     found: dict[str, str] = {}
     for name, module in model.named_modules():
         if isinstance(module, LoraLinear):
