@@ -12,14 +12,17 @@ from typing import Any
 
 from engine.catalog import TABLES, Catalog, load
 from engine.disk import tells_of_full_disk
+from engine.frameworks.placeholders import cannot_start
 from engine.plan import DeviceNeed, Plan
 from engine.planner import Unplannable, Verdict, check, decide, plan
+from engine.planner.estimates import with_estimates
 from engine.planner.survey import of_devices, of_model, unknown
 from engine.problem_texts import known
 from engine.problems import LANGUAGES, Problem
 from engine.readable import plan_text, verdict_text
 from engine.readable.survey import grid_json, grid_text, shelf_json, shelf_text
 from engine.run_folder import RunFolder
+from engine.runner.preparation import with_absolute_paths
 from engine.spec import canonical_json
 
 DONE, WRONG, STOPPED = 0, 2, 130
@@ -107,7 +110,7 @@ def _locale() -> str:
 
 def _verb(options: argparse.Namespace) -> int:
     try:
-        catalog = load(options.catalog)
+        catalog = with_estimates(load(options.catalog))
     except (OSError, ValueError) as error:
         return _say(_refusal("catalog.unreadable", error=str(error)), options)
     if options.verb == "fits":
@@ -119,7 +122,8 @@ def _verb(options: argparse.Namespace) -> int:
     if options.verb == "check" or verdict.spec is None or not verdict.fits:
         return _say(verdict, options)
     try:
-        made = (plan if options.verb == "run" else decide)(verdict.spec, catalog)
+        asked = with_absolute_paths(verdict.spec)  # commands of the plan name files
+        made = (plan if options.verb == "run" else decide)(asked, catalog)
     except Unplannable as refusal:
         return _say(verdict.model_copy(update={"problems": refusal.problems}), options)
     if options.verb == "run" and verdict.problems:
@@ -186,6 +190,8 @@ def _run(verdict: Verdict, made: Plan, options: argparse.Namespace) -> int:
     from engine.runner import AlreadyRunning, FolderInUse, prepare, run_in_terminal
 
     assert verdict.spec is not None
+    if (problem := cannot_start(made.stages, os.environ)) is not None:
+        return _say(_refusal_of(problem), options)
     folder = RunFolder(options.run_dir)
     try:
         prepare(folder, verdict.spec, made)

@@ -144,6 +144,15 @@ class QuantizationRow:
     note: str
 
 
+@dataclass(frozen=True)
+class CpuSpeed:
+    """One machine's CPU."""
+
+    cores: int
+    gflops: float | None
+    """fp32 matrix products of all cores together, GFLOP/s; null where not measured."""
+
+
 RunKey = tuple[str, str, str, int, str]
 """Model, framework, strategy, length, hardware of finished runs."""
 MinDevicesKey = tuple[str, str, int, str, str]
@@ -167,6 +176,8 @@ class Catalog:
     """Cells that no page prints: `planner.estimates` made them. Apart, so that nothing takes one for a printed one."""
     own_runs: Mapping[RunKey, tuple[float, ...]] = field(default_factory=dict, repr=False)
     """Tokens per second and device of the team's finished runs; the first of them replaces the usual figure."""
+    cpus: tuple[CpuSpeed, ...] = ()
+    """The machines on which a native job may run on a CPU."""
 
     def min_devices_of(self, model: str, framework: str, hardware: str) -> Iterator[MinDevicesRow]:
         """Every row of one model on one framework and hardware, over strategies and lengths."""

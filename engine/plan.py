@@ -72,7 +72,8 @@ class Reason(Frozen):
 
 
 class Command(Frozen):
-    """Processes to start. `{python}` and `{run_dir}` in argv and env are filled in by the runner.
+    """Processes to start. Placeholders (`engine.frameworks.placeholders`) in argv, env and cwd are filled in by the
+    runner.
 
     Whoever starts it runs it once a node; `processes_per_node` says how many ranks it makes there.
     """
@@ -82,6 +83,8 @@ class Command(Frozen):
     cwd: str | None = None
     """Null: the working directory of whoever runs it, so that relative paths of the spec hold."""
     processes_per_node: int = 1
+    nodes: int = 1
+    """On so many nodes it must run at once; this release starts a run on one."""
 
 
 class Stage(Frozen):
@@ -91,7 +94,12 @@ class Stage(Frozen):
     commands: tuple[Command, ...]
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    """Paths, relative to the run folder, which must exist and be non-empty for the stage to have succeeded."""
+    """Paths, relative to the run folder, which must exist and be non-empty for the stage to have succeeded.
+    One with * is there when a file fits it."""
+    files: Sorted[str] = {}
+    """Files that the stage's commands read, relative to the run folder → their text; placeholders as in argv."""
+    follows_log: bool = False
+    """Its processes are a framework's own, and its metrics are lines of its log (`output.py` of the framework)."""
 
 
 class Memory(Frozen):
@@ -111,7 +119,8 @@ class Eta(Frozen):
     seconds_low: float
     seconds_high: float
     basis: str
-    """`default_mfu` (a share of the peak that is usual for such a job) or `own_runs`; a reason says more."""
+    """`own_runs`, `own_runs_scaled` (of another length), `default_mfu` (a share of the peak that is usual for such a
+    job), `cpu_measured` (of this site's machines) or `cpu_cores`; a reason says more."""
 
 
 class Plan(Frozen):

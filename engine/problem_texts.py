@@ -17,6 +17,7 @@ from engine.texts import (
     files,
     layout,
     memory,
+    mindspeed,
     reasons,
     request,
     resume,
@@ -37,6 +38,7 @@ PROBLEMS: dict[str, Text] = {
     **files.TEXTS,
     **resume.TEXTS,
     **running.TEXTS,
+    **mindspeed.TEXTS,
     **site.TEXTS,
     **table.TEXTS,
 }

@@ -71,15 +71,31 @@ def write_atomic(path: Path, text: str) -> None:
 
 
 def newest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
-    """Iteration and folder of the newest whole checkpoint: `iter_<n>/` with its marker `done`."""
+    """Iteration and folder of the newest whole checkpoint."""
     found = complete_checkpoints(checkpoints)
     return found[-1] if found else None
 
 
 def complete_checkpoints(checkpoints: Path) -> list[tuple[int, Path]]:
-    """Iterations and folders of the whole checkpoints, oldest first."""
-    folders = (marker.parent for marker in checkpoints.glob("iter_*/done"))
-    return sorted((int(folder.name[5:]), folder) for folder in folders if folder.name[5:].isdecimal())
+    """Iterations and folders of the whole checkpoints, oldest first.
+
+    Ours are `iter_<n>/` with the marker `done`; the Hugging Face Trainer's are `checkpoint-<n>/`, whose
+    `trainer_state.json` is written when all else is there; Megatron's are `iter_<n>/mp_rank_…/`, of which only the
+    one is known to be whole that its tracker names, written last.
+    """
+    markers = (*checkpoints.glob("iter_*/done"), *checkpoints.glob("checkpoint-*/trainer_state.json"))
+    markers += tuple(checkpoints.glob(f"iter_{_named(checkpoints):07d}/mp_rank_*"))[:1]
+    named = ((marker.parent.name.replace("-", "_").rpartition("_")[2], marker.parent) for marker in markers)
+    return sorted((int(number), folder) for number, folder in named if number.isdecimal())
+
+
+def _named(checkpoints: Path) -> int:
+    """The iteration in `latest_checkpointed_iteration.txt`; 0, which is none, without it."""
+    try:
+        text = (checkpoints / "latest_checkpointed_iteration.txt").read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return 0
+    return int(text) if text.isdecimal() else 0
 
 
 def read_json(path: Path) -> Any | None:

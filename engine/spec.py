@@ -22,7 +22,8 @@ LONGEST_TRAINING = 10_000_000
 MOST_PROMPTS = 64
 
 Framework = Literal["native", "mindspeed-llm", "llama-factory"]
-DatasetFormat = Literal["alpaca", "sharegpt", "moss", "text"]
+DatasetFormat = Literal["alpaca", "sharegpt", "moss", "openai", "text"]
+TrainOn = Literal["every_answer", "last_answer", "whole_text"]
 TrainStage = Literal["pretrain", "sft"]
 Strategy = Literal["full", "lora"]
 Recompute = Literal["none", "selective", "full"]
@@ -66,12 +67,56 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+class ColumnNames(Part):
+    """Keys of a row where they are not the format's own; null means the format's own."""
+
+    prompt: Word | None = None
+    """alpaca: the question; its own name is instruction."""
+    query: Word | None = None
+    """alpaca: joined to the question on a new line; its own name is input."""
+    response: Word | None = None
+    """alpaca: the answer; its own name is output."""
+    history: Word | None = None
+    """alpaca: earlier pairs of question and answer."""
+    system: Word | None = None
+    """What the model is told first; moss calls it meta_instruction."""
+    messages: Word | None = None
+    """The turns: conversations in sharegpt, messages in openai, chat in moss."""
+    tools: Word | None = None
+    """Descriptions of the tools that may be called."""
+    text: Word | None = None
+    """text: the document."""
+
+
+class TagNames(Part):
+    """Words inside a turn where they are not the format's own; sharegpt and openai have them."""
+
+    role: Word | None = None
+    """The key of who speaks: from in sharegpt, role in openai."""
+    content: Word | None = None
+    """The key of what is said: value in sharegpt, content in openai."""
+    user: Word | None = None
+    assistant: Word | None = None
+    observation: Word | None = None
+    """A tool's result: observation in sharegpt, tool in openai."""
+    function: Word | None = None
+    """A call of a tool, said by the model: function_call in sharegpt."""
+    system: Word | None = None
+
+
 class DatasetChoice(Part):
     """The data to train on."""
 
     path: PathText
-    """A file (json, jsonl, txt); absolute, or relative to where the request is made."""
+    """A file (json, jsonl, csv, parquet, txt), a folder of such files, or a glob; absolute, or relative to where the
+    request is made."""
     format: DatasetFormat
+    columns: ColumnNames = ColumnNames()
+    tags: TagNames = TagNames()
+    template: Word | None = None
+    """A chat template of `engine/families/` to insist on; null means the tokenizer's own, else its family's."""
+    train_on: TrainOn = "every_answer"
+    """What the model learns to say: every answer, the last one, or the question as well."""
 
 
 class LayoutRequest(Part):
@@ -121,6 +166,8 @@ class TrainOptions(Part):
     learning_rate: Number = Field(default=1e-5, gt=0, le=1)
     min_learning_rate: Number | None = Field(default=None, ge=0, le=1)
     """Where the cosine decay ends; null means a tenth of `learning_rate`."""
+    packing: Flag | None = None
+    """Are several rows put into one sample of `seq_length`? They never see each other."""
     seed: Integer = Field(default=1234, ge=0, le=2**31 - 1)
     save_interval: Integer = Field(default=100, ge=1, le=LONGEST_TRAINING)
     """Iterations between checkpoints."""

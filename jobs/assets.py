@@ -40,8 +40,9 @@ def register_weights(*, team: Team, user: User, name: str, path: str, model: str
     """Register a folder with weights and tokenizer of a model, or renew its entry. Raises Unusable."""
     full = absolute(path)
     _refuse_foreign(full, team, "weights.other_team", "model_path")
-    row = current().models.get(model)
-    _refuse_errors(weights_check.problems(full, weights_check.Wanted(row, None, None), settings.ROOTS))
+    catalog = current()
+    wanted = weights_check.Wanted(catalog, catalog.models.get(model), None, None)
+    _refuse_errors(weights_check.problems(full, wanted, settings.ROOTS))
     facts = {"name": name, "model": model, "note": note, "created_by": user}
     entry, _created = Weights.objects.update_or_create(team=team, path=full, defaults=facts)
     AuditEvent.objects.create(user=user, action="weights.register", detail={"path": full, "team": team.pk})

@@ -7,13 +7,18 @@ from typing import Any
 
 from engine.catalog import Catalog
 from engine.planner.ask import Ask
+from engine.planner.rules.devices import quoted_beside
 from engine.spec import JobSpec
 
 Rows = dict[str, Any]
 
 
 def judged_rows(spec: JobSpec, catalog: Catalog) -> Rows:
-    """Table → the row, or null where there is none. `own_runs`: tokens per second and device of the team's runs."""
+    """Table → the row, or null where there is none; of some tables, several.
+
+    `beside`: printed cells of which the verdict spoke, besides that of the request (`min_devices`).
+    `own_runs`: tokens per second and device of the team's runs.
+    """
     ask = Ask(spec, catalog)
     found = {
         "min_devices": ask.cell or ask.estimate,
@@ -28,5 +33,6 @@ def judged_rows(spec: JobSpec, catalog: Catalog) -> Rows:
     rows: Rows = {name: None if row is None else asdict(row) for name, row in found.items() if uses.get(name, True)}
     if uses["accumulation"]:
         rows["accumulation"] = accumulations
-    own = next(iter(catalog.own_runs.values()), ())
-    return {**rows, "own_runs": list(own)}
+    beside = [asdict(row) for row in quoted_beside(ask)]
+    own = [rate for rates in catalog.own_runs.values() for rate in rates]
+    return {**rows, "beside": beside, "own_runs": own}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -10,16 +11,15 @@ import psutil
 from django.conf import settings
 from django.utils import timezone
 
+from engine.frameworks import installed
 from jobs import devices
 from jobs.models import Node
 from jobs.nodes import INSTALLING
 
-PACKAGES = {
-    "native": ("torch", "transformers", "safetensors"),
-    "mindspeed-llm": ("mindspeed_llm", "mindspeed", "torch_npu"),
-    "llama-factory": ("llamafactory", "torch", "transformers"),
-}
-"""Framework → distributions that it needs; the version of the first is advertised."""
+NATIVE = ("torch", "transformers", "safetensors")
+"""Distributions that our own engine needs; the version of the first is advertised."""
+BESIDE_US = ("mindspeed-llm", "llama-factory")
+"""Frameworks with an interpreter of their own."""
 
 
 def report() -> Node:
@@ -37,11 +37,12 @@ def report() -> Node:
 
 def frameworks() -> dict[str, str]:
     """Name → version of what is installed; `installing` while the engine's packages are being installed."""
+    found = {name: place.version for name in BESIDE_US if (place := installed.find(name, os.environ)) is not None}
     if (Path(settings.DATA_DIR) / "run" / "engine-installing").exists():
-        return {"native": INSTALLING}
+        return {**found, "native": INSTALLING}
     importlib.invalidate_caches()
-    found = {name: _version(packages) for name, packages in PACKAGES.items()}
-    return {name: text for name, text in found.items() if text is not None}
+    native = _version(NATIVE)
+    return found if native is None else {**found, "native": native}
 
 
 def _version(packages: tuple[str, ...]) -> str | None:

@@ -14,20 +14,26 @@ from typing import Any
 from django.conf import settings
 
 from engine.catalog import Catalog
+from engine.frameworks import description
 from engine.plan import Eta, Plan
 from engine.planner import Unplannable, Verdict, decide
 from engine.planner.files.dataset import rows
 from engine.planner.nearest import changed
 from engine.planner.shape import look
-from engine.spec import JobSpec
+from engine.spec import ColumnNames, JobSpec, TagNames
 from jobs.catalog import current
 from jobs.models import Team
-from jobs.own_runs import with_own_runs
+from jobs.own_runs import informed
 from jobs.site_checks import ABOUT_NODES
 from jobs.submit import preview, with_absolute_paths
 
 UNLAUNCHABLE = "framework.not_launchable"
-_NAMES = {"name", "model_path", "train.dataset.path", "train.dataset.format"}
+_NAMES = {
+    "name", "model_path", "train.dataset.path", "train.dataset.format", "train.dataset.template",
+    "train.dataset.train_on", "train.packing",
+    *(f"train.dataset.columns.{name}" for name in ColumnNames.model_fields),
+    *(f"train.dataset.tags.{name}" for name in TagNames.model_fields),
+}  # fmt: skip
 """Fields on which no decision depends."""
 
 
@@ -53,11 +59,11 @@ class Outlook:
 def outlook(data: JobSpec | Mapping[str, Any], *, files: bool = True, team: Team | None = None) -> Outlook:
     """Like `preview`, writes nothing and raises nothing that a request could cause."""
     verdict, plan = preview(data, files=files, team=team)
-    verdict = _without_start(verdict)
+    verdict = _not_here(_without_start(verdict), data)
     shape = look(with_absolute_paths(data))
     if shape.wrong - _NAMES:
         return Outlook(verdict, None, None)
-    catalog = with_own_runs(current(), shape.spec, team)
+    catalog = informed(current(), shape.spec, team)
     plan = plan or _decided(shape.spec, catalog)
     read = files and shape.has("train.dataset") and not _wrong_data(verdict)
     timing = _timing(shape.spec, plan, catalog) if plan is not None and read else None
@@ -81,6 +87,21 @@ def _without_start(verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"problems": tuple(milder)})
 
 
+def _not_here(verdict: Verdict, data: JobSpec | Mapping[str, Any]) -> Verdict:
+    """What the tables speak of can be planned where there is no such node: then a warning says that it cannot start.
+
+    Whoever submits it is refused.
+    """
+    shape = look(data)
+    if not shape.has("framework") or not description(shape.spec.framework).table:
+        return verdict
+    milder = (
+        problem.model_copy(update={"severity": "warning"}) if problem.code in ABOUT_NODES else problem
+        for problem in verdict.problems
+    )
+    return verdict.model_copy(update={"problems": tuple(milder)})
+
+
 def _decided(spec: JobSpec, catalog: Catalog) -> Plan | None:
     try:
         return decide(spec, catalog)
@@ -92,7 +113,7 @@ def _timing(spec: JobSpec, plan: Plan, catalog: Catalog) -> Timing | None:
     """With the rows that the check has counted; every sample at full length, as the time's reason says."""
     if plan.eta is not None or plan.batch.epochs is None:
         return None
-    counted = rows(spec.train.dataset.path, spec.train.dataset.format, settings.ROOTS)
+    counted = rows(spec.train.dataset.path, spec.train.dataset, settings.ROOTS)
     if not counted:
         return None
     iterations = math.ceil(counted * plan.batch.epochs / plan.batch.global_batch_size)

@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from django.db.models import Case, Value, When
 
-from engine.catalog import Catalog, RunKey
+from engine.catalog import Catalog, CpuSpeed, RunKey
 from engine.events import TOKENS_PER_SECOND
 from engine.spec import JobSpec
 from jobs.models import Run, RunSpeed, Team
+from jobs.nodes import known
 from jobs.series import extend, read
 
 log = logging.getLogger(__name__)
@@ -46,20 +48,44 @@ def key_of(spec: JobSpec) -> RunKey:
     return (spec.model, spec.framework, spec.train.strategy, spec.train.seq_length, spec.hardware)
 
 
-def with_own_runs(catalog: Catalog, spec: JobSpec | Mapping[str, Any], team: Team | None) -> Catalog:
-    """The catalog with the speeds of the team's runs that were like this request: one look into an index.
+def informed(catalog: Catalog, spec: JobSpec | Mapping[str, Any], team: Team | None) -> Catalog:
+    """The catalog with what is known of the speed of such a request: the team's runs, and this site's machines."""
+    return with_machines(with_own_runs(catalog, spec, team), spec)
 
-    A request of a wrong shape has none, and gets no plan anyway.
+
+def with_own_runs(catalog: Catalog, spec: JobSpec | Mapping[str, Any], team: Team | None) -> Catalog:
+    """The catalog with the speeds of the team's runs that were like this request, by their length: one look into an
+    index.
+
+    Where there are runs of the very length the others are left out. A request of a wrong shape has none, and gets no
+    plan anyway.
     """
     key = key_of(spec) if isinstance(spec, JobSpec) else _key_of_raw(spec)
     if team is None or key is None:
         return catalog
     model, framework, strategy, seq_length, hardware = key
-    alike = RunSpeed.objects.filter(
-        team=team, model=model, framework=framework, strategy=strategy, seq_length=seq_length, hardware=hardware
-    )
-    speeds = tuple(alike.values_list("tokens_per_second_per_device", flat=True)[:MOST_RUNS])
-    return replace(catalog, own_runs={key: speeds}) if speeds else catalog
+    alike = RunSpeed.objects.filter(team=team, model=model, framework=framework, strategy=strategy, hardware=hardware)
+    same = Case(When(seq_length=seq_length, then=Value(0)), default=Value(1))
+    newest = alike.order_by(same, "-run_id").values_list("seq_length", "tokens_per_second_per_device")[:MOST_RUNS]
+    speeds: dict[RunKey, tuple[float, ...]] = {}
+    for length, rate in newest:
+        place = (model, framework, strategy, length, hardware)
+        speeds[place] = (*speeds.get(place, ()), rate)
+    return replace(catalog, own_runs={key: speeds[key]} if key in speeds else speeds) if speeds else catalog
+
+
+def with_machines(catalog: Catalog, spec: JobSpec | Mapping[str, Any]) -> Catalog:
+    """The catalog with the CPUs of this site, where the request is for one of them."""
+    asked = spec if isinstance(spec, JobSpec) else None
+    framework, hardware = (asked.framework, asked.hardware) if asked else _named(spec)
+    if (framework, hardware) != ("native", "cpu"):
+        return catalog
+    cpus = known().filter(hardware="cpu").values_list("devices", "gflops")
+    return replace(catalog, cpus=tuple(CpuSpeed(cores, gflops) for cores, gflops in cpus))
+
+
+def _named(data: Any) -> tuple[Any, Any]:
+    return data.get("framework"), data.get("hardware")
 
 
 def _key_of_raw(data: Mapping[str, Any]) -> RunKey | None:

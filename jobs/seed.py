@@ -10,7 +10,7 @@ from typing import Any, Literal
 from django.db import transaction
 from simple_history.utils import bulk_create_with_history, bulk_update_with_history
 
-from engine.catalog import Catalog
+from engine.catalog import Catalog, load
 from engine.planner.estimates import estimated_rows
 from jobs.models import MinDevices
 from jobs.models.tables import Sourced
@@ -61,7 +61,7 @@ def refresh_estimates() -> list[Change]:
 def _estimates(overwrite: bool) -> list[Change]:
     """From the rows as they stand: an edited memory or layer count changes them. One that no longer fits goes."""
     now = read_catalog()
-    made = {row.key: row for row in estimated_rows(now) if row.key not in now.min_devices}
+    made = {row.key: row for row in estimated_rows(now, _printed_lengths()) if row.key not in now.min_devices}
     table = next(table for table in TABLES if table.model is MinDevices)
     wanted = table.rows_of(replace(now, min_devices={}, estimates=made))
     stale = [
@@ -70,6 +70,12 @@ def _estimates(overwrite: bool) -> list[Change]:
         if tuple(getattr(row, name) for name in table.key) not in made
     ]
     return [*_changes(table, wanted, overwrite), *stale]
+
+
+def _printed_lengths() -> set[int]:
+    """Of the rows as loaded, and of the release, lest editing all rows of a length take its estimates away."""
+    loaded = MinDevices.objects.filter(estimate=False, edited=False).values_list("seq_length", flat=True)
+    return {*loaded.distinct(), *(row.seq_length for row in load().min_devices.values())}
 
 
 def _write(changes: Iterable[Change]) -> None:

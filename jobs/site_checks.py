@@ -14,7 +14,7 @@ from engine.planner.ask import Ask
 from engine.planner.memory.constants import GIB
 from engine.planner.nearest import changed
 from engine.planner.rules.memory import native_estimate
-from engine.planner.saving import saved
+from engine.planner.saving import SAVE_TIMEOUT_MINUTES, nodes_of, saved, seconds_to_write
 from engine.planner.shape import look
 from engine.problems import Problem, Severity, Value
 from engine.spec import JobSpec
@@ -51,6 +51,7 @@ def site_problems(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> tuple[
     asked = data.model_dump() if isinstance(data, JobSpec) else data
     disk = tuple(_about_disk(data, catalog))
     nodes = list(known())
+    disk = (*disk, *_about_write_speed(nodes, data, catalog))
     if not nodes:
         return (_problem("node.none", "hardware", "warning"), *disk)
     return (
@@ -64,10 +65,10 @@ def _about_disk(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator
     """Do the checkpoints that a run keeps fit beside what is on the disk of the runs already?"""
     shape = look(data)
     ask = Ask(shape.spec, catalog)
-    if not all(shape.has(path) for path in SAVED_BY) or not ask.framework.launchable:
+    if not all(shape.has(path) for path in SAVED_BY):
         return
     found, free = saved(ask), _free(settings.RUNS_DIR)
-    if found is None or free is None or (needed := found.size * found.count) * ROOM <= free:
+    if found is None or free is None or (needed := found.needed) * ROOM <= free:
         return
     enough = needed <= free
     yield _problem(
@@ -79,6 +80,31 @@ def _about_disk(data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator
         needed=round(needed / GIB, 1),
         free=round(free / GIB, 1),
     )
+
+
+def _about_write_speed(nodes: Sequence[Node], data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:
+    """Is a checkpoint written before those who wait for it give up, at the speed of the slowest machine?"""
+    shape = look(data)
+    ask = Ask(shape.spec, catalog)
+    if not all(shape.has(path) for path in (*SAVED_BY, "hardware", "devices")) or ask.spec.devices == 1:
+        return
+    measured = [node for node in nodes if node.hardware == ask.spec.hardware and node.write_mb_per_second]
+    slowest = min(measured, key=lambda node: node.write_mb_per_second or 0, default=None)
+    if slowest is None or not slowest.write_mb_per_second or slowest.write_measured is None:
+        return
+    found, seconds = saved(ask), seconds_to_write(ask, slowest.write_mb_per_second)
+    if found is not None and seconds is not None and seconds > 60 * SAVE_TIMEOUT_MINUTES:
+        yield _problem(
+            "disk.too_slow",
+            "train.save_interval",
+            "warning",
+            nearest={"train.strategy": "lora"} if ask.spec.train.strategy == "full" else {},
+            gib=round(found.size / nodes_of(ask) / GIB, 1),
+            minutes=round(seconds / 60),
+            limit=SAVE_TIMEOUT_MINUTES,
+            speed=round(slowest.write_mb_per_second, 1),
+            measured=slowest.write_measured.date().isoformat(),
+        )
 
 
 def _about_memory(nodes: Sequence[Node], data: JobSpec | Mapping[str, Any], catalog: Catalog) -> Iterator[Problem]:

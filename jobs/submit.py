@@ -21,7 +21,7 @@ from jobs.catalog import current
 from jobs.foreign import foreign_problems
 from jobs.judged import judged_rows
 from jobs.models import AuditEvent, Job, Team
-from jobs.own_runs import with_own_runs
+from jobs.own_runs import informed
 from jobs.site_checks import site_problems
 
 
@@ -42,7 +42,7 @@ def submit(data: JobSpec | Mapping[str, Any], *, team: Team, user: User) -> Job:
     if not Team.objects.of(user).filter(pk=team.pk).exists():
         raise PermissionDenied(f"{user} does not work in {team}")
     data = with_absolute_paths(data)
-    catalog = with_own_runs(current(), data, team)
+    catalog = informed(current(), data, team)
     verdict, decided = _judge(data, catalog, files=True, team=team)
     if verdict.spec is None or decided is None:
         raise Refused(verdict)
@@ -60,7 +60,7 @@ def preview(
     team: whose registered data may be named, and from whose finished runs the time is estimated; None: nobody's.
     """
     data = with_absolute_paths(data)
-    return _judge(data, with_own_runs(current(), data, team), files=files, team=team)
+    return _judge(data, informed(current(), data, team), files=files, team=team)
 
 
 def _judge(data: Mapping[str, Any], catalog: Catalog, *, files: bool, team: Team | None) -> tuple[Verdict, Plan | None]:

@@ -14,11 +14,14 @@ from celery.signals import worker_init, worker_process_init, worker_ready, worke
 from django.db import Error as DatabaseError
 from django.db import connections
 
+from jobs.measuring import measure
 from jobs.messages import wake_dispatcher
 from jobs.node_report import report
 
 log = logging.getLogger(__name__)
 REPORT_SECONDS = 10.0
+MEASURE_AFTER, MEASURE_AGAIN = 60.0, 3600.0
+"""Seconds: the start of a worker is a busy time; later it is only looked whether a figure has become old."""
 PR_SET_PDEATHSIG = 1
 
 _stopped = Flag()
@@ -36,6 +39,7 @@ def start_reporting(**_: Any) -> None:
     """A thread, not a task: it must say that the worker lives even when no message comes through."""
     _stopped.clear()
     Thread(target=_report_until_stopped, name="node-report", daemon=True).start()
+    Thread(target=_measure_until_stopped, name="node-measure", daemon=True).start()
 
 
 @worker_shutting_down.connect
@@ -49,6 +53,18 @@ def die_with_the_worker(**_: Any) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != _worker_pid:  # the worker died before we asked
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _measure_until_stopped() -> None:
+    wait = MEASURE_AFTER
+    while not _stopped.wait(wait):
+        wait = MEASURE_AGAIN
+        try:
+            measure()
+        except DatabaseError as error:
+            log.warning("this node could not note its speed: %s", error)
+        finally:
+            connections.close_all()
 
 
 def _report_until_stopped() -> None:

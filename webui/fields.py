@@ -8,9 +8,9 @@ from typing import Literal, get_args
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from engine import spec
+from engine import families, spec
 
-Kind = Literal["text", "int", "float", "choice", "lines", "words", "flag"]
+Kind = Literal["text", "int", "float", "choice", "yes_no", "lines", "words", "flag"]
 Text = str | Promise
 
 
@@ -49,11 +49,64 @@ FORMAT_LABELS: dict[str, Text] = {
     "alpaca": _("Alpaca (instruction, input, output)"),
     "sharegpt": _("ShareGPT (conversations)"),
     "moss": _("MOSS (chat with turns)"),
+    "openai": _("OpenAI (messages)"),
     "text": _("Plain text"),
 }
 STAGE_LABELS: dict[str, Text] = {"sft": _("Supervised fine-tuning (SFT)"), "pretrain": _("Pre-training")}
 STRATEGY_LABELS: dict[str, Text] = {"full": _("All parameters (full)"), "lora": _("Low-rank adapters (LoRA)")}
+TRAIN_ON_LABELS: dict[str, Text] = {
+    "every_answer": _("every answer"),
+    "last_answer": _("the last answer only"),
+    "whole_text": _("answers and questions"),
+}
 RECOMPUTE_LABELS: dict[str, Text] = {"none": _("none"), "selective": _("selective"), "full": _("all layers")}
+
+
+COLUMN_LABELS: dict[str, Text] = {
+    "prompt": _("Column of the question"),
+    "query": _("Column of what is added to the question"),
+    "response": _("Column of the answer"),
+    "history": _("Column of earlier questions and answers"),
+    "system": _("Column of the system text"),
+    "messages": _("Column of the turns"),
+    "tools": _("Column of the tools"),
+    "text": _("Column of the text"),
+}
+COLUMN_DEFAULTS = {
+    "prompt": "instruction",
+    "query": "input",
+    "response": "output",
+    "history": "history",
+    "system": "system",
+    "messages": "conversations / messages / chat",
+    "tools": "tools",
+    "text": "text",
+}
+TAG_LABELS: dict[str, Text] = {
+    "role": _("Key of the role"),
+    "content": _("Key of the content"),
+    "user": _("Role of the user"),
+    "assistant": _("Role of the model"),
+    "observation": _("Role of a tool's result"),
+    "function": _("Role of a tool call"),
+    "system": _("Role of the system text"),
+}
+TAG_DEFAULTS = {
+    "role": "from / role",
+    "content": "value / content",
+    "user": "human / user",
+    "assistant": "gpt / assistant",
+    "observation": "observation / tool",
+    "function": "function_call",
+    "system": "system",
+}
+
+
+def _names(part: str, labels: dict[str, Text], defaults: dict[str, str]) -> tuple[Field, ...]:
+    return tuple(
+        Field(path=f"train.dataset.{part}.{name}", label=label, placeholder=defaults[name])
+        for name, label in labels.items()
+    )
 
 
 def _choices(literal: object, labels: dict[str, Text]) -> tuple[tuple[str, Text], ...]:
@@ -106,7 +159,7 @@ SECTIONS: tuple[Section, ...] = (
                 label=_("File"),
                 suggestions="datasets",
                 required=True,
-                hint=_("Choose a registered dataset or type a path."),
+                hint=_("Choose a registered dataset or type a path: a file, a folder, or a pattern like data/*.jsonl."),
             ),
             Field(
                 path="train.dataset.format",
@@ -115,6 +168,35 @@ SECTIONS: tuple[Section, ...] = (
                 choices=_choices(spec.DatasetFormat, FORMAT_LABELS),
                 required=True,
             ),
+        ),
+    ),
+    Section(
+        name="data_more",
+        title=_("More about the dataset"),
+        folded=True,
+        hint=_("Names of columns and roles are needed only where they are not the format's own."),
+        fields=(
+            Field(
+                path="train.dataset.train_on",
+                label=_("What is learnt"),
+                kind="choice",
+                choices=_choices(spec.TrainOn, TRAIN_ON_LABELS),
+            ),
+            Field(
+                path="train.dataset.template",
+                label=_("Chat template"),
+                kind="choice",
+                choices=(("", _("the tokenizer's own, else its family's")), *((name, name) for name in families.NAMES)),
+            ),
+            Field(
+                path="train.packing",
+                label=_("Packing"),
+                kind="yes_no",
+                choices=(("", DECIDED), ("true", _("yes")), ("false", _("no"))),
+                hint=_("Several rows in one sample of the sequence length; they never see each other."),
+            ),
+            *_names("columns", COLUMN_LABELS, COLUMN_DEFAULTS),
+            *_names("tags", TAG_LABELS, TAG_DEFAULTS),
         ),
     ),
     Section(

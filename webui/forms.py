@@ -61,6 +61,8 @@ def _value(one: Field, text: str) -> Any:
         return [line.strip() for line in text.splitlines() if line.strip()]
     if one.kind == "words":
         return text.replace(",", " ").split()
+    if one.kind == "yes_no":
+        return {"true": True, "false": False}.get(text, text)
     if one.kind == "int" or one.path.endswith("zero_stage"):
         return _number(text, int)
     return _number(text, float) if one.kind == "float" else text
@@ -98,6 +100,8 @@ def _input(one: Field, value: Any) -> str:
         return "on"
     if one.kind in ("lines", "words") and isinstance(value, (list, tuple)):
         return ("\n" if one.kind == "lines" else " ").join(str(item) for item in value)
+    if one.kind == "yes_no":
+        return str(value).lower()
     return _float_text(value) if isinstance(value, float) else str(value)
 
 
@@ -149,7 +153,7 @@ def _form_field(one: Field, choices: list[Any]) -> forms.Field:
 
 
 def _widget(one: Field, choices: list[Any]) -> tuple[forms.Widget, dict[str, Any]]:
-    if one.kind == "choice":
+    if one.kind in ("choice", "yes_no"):
         return forms.Select(choices=choices), {"class": "form-select"}
     if one.kind == "lines":
         return forms.Textarea(), {"class": "form-control", "rows": 3}

@@ -75,6 +75,7 @@ class KeptRow(NamedTuple):
 
 _TABLES = {
     "min_devices": _("minimum devices"),
+    "beside": _("minimum devices: cells beside it"),
     "hardware": _("hardware"),
     "model": _("model"),
     "architecture": _("Dimensions"),

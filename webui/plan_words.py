@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,13 +9,12 @@ from django.utils.translation import gettext as _
 
 from engine.plan import Eta, Plan, Reason
 from engine.problem_texts import reason
+from engine.readable.commands import command_text
 from webui import memory_bar
 from webui.durations import span
 from webui.fields import RECOMPUTE_LABELS
 from webui.memory_bar import Bar
 from webui.reader import language, sentences
-
-_PLAIN = re.compile(r"[\w@%+=:,./{}-]+")
 
 
 @dataclass(frozen=True)
@@ -34,10 +31,11 @@ class Decision:
 
 @dataclass(frozen=True)
 class Step:
-    """A stage of the plan and its command lines."""
+    """A stage of the plan, its command lines, and the files that these read: path in the run's folder and text."""
 
     name: str
     commands: list[str]
+    files: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,10 @@ def plan_words(plan: Plan, hardware: str, timed: tuple[Eta, int, int] | None = N
         time_basis=sentences(*basis),
         decisions=decisions,
         remarks=[_joined(why[decision]) for decision in why if decision not in told],
-        steps=[Step(stage.name, [command_line(command.argv) for command in stage.commands]) for stage in plan.stages],
+        steps=[
+            Step(stage.name, [command_text(command) for command in stage.commands], list(stage.files.items()))
+            for stage in plan.stages
+        ],
     )
 
 
@@ -112,11 +113,6 @@ def spell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return _("empty") if value is None else str(value)
-
-
-def command_line(argv: tuple[str, ...]) -> str:
-    """Words of a command as a shell would take them; places for the runner to fill in stay as they are."""
-    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in argv)
 
 
 def _layout_labels() -> dict[str, str]:

@@ -1,201 +1,35 @@
-"""JSON values of a file one by one, each with the line on which it starts.
-
-Reads a JSON array (streamed: a file larger than memory is no trouble) and JSON lines; the first
-character decides, not the file's ending, since both are found under `.json`.
-"""
+"""`Record`: a row as its file holds it, before a format makes a Sample of it."""
 
 from __future__ import annotations
 
-import codecs
-import json
-import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from engine.formats.sample import Broken, Sample
-
-CHUNK = 1 << 20
-_SPACE = re.compile(r"[ \t\n\r]*")
-_TAIL = 32
-"""A value that ends this near to the end of what was read may go on behind it (a number, a word)."""
+LONGEST_ROW = 32 << 20
+"""Bytes of one row. One beyond is said to be broken: it would take gigabytes to tokenize, and a good book has 2 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     line: int
     value: Any
+    file: str = ""
 
 
-class NotText(Exception):
-    """The file is not UTF-8."""
+class Repeated(dict[str, Any]):
+    """An object that has a key twice. Python keeps the last and says nothing, so formats refuse it."""
 
-    def __init__(self, byte: int) -> None:
-        self.byte = byte
-
-
-def read_with(path: Path, sample: Callable[[Record], Sample | Broken]) -> Iterator[Sample | Broken]:
-    """Every record of a file through `sample`; what is no JSON comes out as Broken."""
-    for record in records(path):
-        yield record if isinstance(record, Broken) else sample(record)
+    key = ""
 
 
-def records(path: Path) -> Iterator[Record | Broken]:
-    """Every JSON value of a file. Raises OSError if it cannot be read."""
-    with path.open("rb") as file:
-        first = _first_byte(file)
-        yield from _array(file) if first == b"[" else _lines(file)
-
-
-def lines(path: Path) -> Iterator[tuple[int, str] | Broken]:
-    """Every line that is not blank, with its number; a byte order mark is passed over."""
-    with path.open("rb") as file:
-        yield from _text_lines(file)
-
-
-def _first_byte(file: BinaryIO) -> bytes:
-    head = file.read(CHUNK).removeprefix(codecs.BOM_UTF8).lstrip()
-    file.seek(0)
-    return head[:1]
-
-
-def _text_lines(file: BinaryIO) -> Iterator[tuple[int, str] | Broken]:
-    for number, raw in enumerate(file, start=1):
-        raw = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
-        try:
-            line = raw.decode()
-        except UnicodeDecodeError as error:
-            yield Broken(number, "file.not_utf8", {"column": error.start + 1})
-            continue
-        if line.strip():
-            yield number, line
-
-
-def _lines(file: BinaryIO) -> Iterator[Record | Broken]:
-    for item in _text_lines(file):
-        if isinstance(item, Broken):
-            yield item
-            continue
-        number, line = item
-        try:
-            yield Record(number, json.loads(line))
-        except json.JSONDecodeError as error:
-            yield Broken(number, "json.syntax", {"column": error.pos + 1, "expected": error.msg})
-        except (RecursionError, ValueError):  # nested too deep; a number of thousands of digits
-            yield Broken(number, "json.unreadable")
-
-
-class _Scanner:
-    """A window on the text of a file, which knows the line of every place in it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._reader = codecs.getincrementaldecoder("utf-8")()
-        self._file = file
-        if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
-            file.seek(0)
-        self.text = ""
-        self.at = 0
-        self.line = 1
-        self._line_start = 0
-        self.ended = False
-
-    def more(self) -> None:
-        """Double the window, so that one value of any size is parsed in linear time."""
-        waiting = len(self._reader.getstate()[0])
-        start = self._file.tell() - waiting
-        data = self._file.read(max(CHUNK, len(self.text)))
-        self.ended = not data
-        try:
-            self.text = self.text[self.at :] + self._reader.decode(data, final=self.ended)
-        except UnicodeDecodeError as error:
-            raise NotText(start + error.start) from error
-        self._line_start -= self.at
-        self.at = 0
-
-    def move(self, to: int) -> None:
-        breaks = self.text.count("\n", self.at, to)
-        if breaks:
-            self.line += breaks
-            self._line_start = self.text.rindex("\n", self.at, to) + 1
-        self.at = to
-
-    def skip_space(self) -> str:
-        """Go to the next character that is no space and return it; empty at the end of the file."""
-        while True:
-            match = _SPACE.match(self.text, self.at)
-            assert match is not None
-            self.move(match.end())
-            if self.at < len(self.text) or self.ended:
-                return self.text[self.at : self.at + 1]
-            self.more()
-
-    def value(self) -> Any:
-        """Parse the value that starts here. Raises json.JSONDecodeError with a place in `text`."""
-        decoder = json.JSONDecoder()
-        while True:
-            try:
-                value, end = decoder.raw_decode(self.text, self.at)
-            except json.JSONDecodeError as error:
-                if self.ended or not _may_be_cut(error, len(self.text)):
-                    raise
-            else:
-                if self.ended or end + _TAIL < len(self.text):
-                    self.move(end)
-                    return value
-            self.more()
-
-    def broken(self, expected: str, at: int | None = None) -> Broken:
-        self.move(self.at if at is None else at)
-        return Broken(self.line, "json.syntax", {"column": self.at - self._line_start + 1, "expected": expected})
-
-
-def _may_be_cut(error: json.JSONDecodeError, length: int) -> bool:
-    return error.msg.startswith("Unterminated string") or error.pos + _TAIL >= length
-
-
-def _array(file: BinaryIO) -> Iterator[Record | Broken]:
-    scanner = _Scanner(file)
-    try:
-        yield from _items(scanner)
-    except json.JSONDecodeError as error:
-        yield scanner.broken(error.msg, error.pos)
-    except NotText as error:
-        yield _not_text(file, error.byte)
-    except (RecursionError, ValueError):
-        yield Broken(scanner.line, "json.unreadable")
-
-
-def _items(scanner: _Scanner) -> Iterator[Record | Broken]:
-    scanner.skip_space()
-    scanner.move(scanner.at + 1)
-    if scanner.skip_space() != "]":
-        while True:
-            scanner.skip_space()
-            line = scanner.line
-            yield Record(line, scanner.value())
-            separator = scanner.skip_space()
-            if separator == "]":
-                break
-            if separator != ",":
-                yield scanner.broken("Expecting ',' delimiter")
-                return
-            scanner.move(scanner.at + 1)
-    scanner.move(scanner.at + 1)
-    if scanner.skip_space():
-        yield scanner.broken("Extra data")
-
-
-def _not_text(file: BinaryIO, byte: int) -> Broken:
-    """Find the line of a wrong byte, by its offset."""
-    file.seek(0)
-    line, start, left = 1, 0, byte
-    while left > 0:
-        data = file.read(min(CHUNK, left))
-        if not data:
-            break
-        if (last := data.rfind(b"\n")) >= 0:
-            line += data.count(b"\n")
-            start = byte - left + last + 1
-        left -= len(data)
-    return Broken(line, "file.not_utf8", {"column": byte - start + 1})
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """`object_pairs_hook` for reading JSON."""
+    value = dict(pairs)
+    if len(value) == len(pairs):
+        return value
+    repeated, seen = Repeated(value), set[str]()
+    for key, _ in pairs:
+        if key in seen:
+            repeated.key = key
+        seen.add(key)
+    return repeated

@@ -38,6 +38,11 @@ class Ask:
         return description(self.spec.framework)
 
     @property
+    def on_cpu(self) -> bool:
+        """Processes on a CPU, each of which holds the whole model, whatever the framework."""
+        return self.spec.framework == "native" or self.spec.hardware == "cpu"
+
+    @property
     def cell(self) -> MinDevicesRow | None:
         """The printed row of the minimum-device table, if there is one."""
         return self.catalog.min_devices.get(self.cell_key)

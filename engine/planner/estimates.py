@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from engine.architecture import Architecture
 from engine.catalog import Catalog, HardwareRow, MinDevicesRow
@@ -18,17 +19,25 @@ HARDWARE = ("snt9b", "snt9b23", "cuda")
 ZERO_STAGES = (0, 1, 2, 3)
 
 
-def estimated_rows(catalog: Catalog) -> Iterator[MinDevicesRow]:
-    """A row for each model of the native framework, hardware of known memory, strategy and printed length that fits.
+def with_estimates(catalog: Catalog) -> Catalog:
+    """A catalog of printed rows alone, with the estimates beside them."""
+    lengths = {row.seq_length for row in catalog.min_devices.values()}
+    rows = (row for row in estimated_rows(catalog, lengths) if row.key not in catalog.min_devices)
+    return replace(catalog, estimates={row.key: row for row in rows})
 
+
+def estimated_rows(catalog: Catalog, lengths: Iterable[int]) -> Iterator[MinDevicesRow]:
+    """A row for each model of the native framework, hardware of known memory, strategy and length that fits.
+
+    lengths: the printed ones; one that a person adds to the table is no reason for a row of every model.
     devices: the fewest of one machine on which any ZeRO level fits, with a micro-batch of 1.
     """
-    lengths = sorted({row.seq_length for row in catalog.min_devices.values()})
+    ordered = sorted(set(lengths))
     for hardware in (catalog.hardware[name] for name in HARDWARE if name in catalog.hardware):
         for model in catalog.models.values():
             shape = catalog.architectures.get(model.name)
             if shape is not None and "native" in model.frameworks and hardware.memory_gib is not None:
-                yield from _rows(shape, hardware, lengths)
+                yield from _rows(shape, hardware, ordered)
 
 
 def _rows(shape: Architecture, hardware: HardwareRow, lengths: list[int]) -> Iterator[MinDevicesRow]:

@@ -22,6 +22,8 @@ from engine.spec import LayoutRequest
 ANY = LayoutRequest()
 MOST_NODES = 128
 """Where the search for a number of devices ends."""
+WIDER, MOST_BYTES = 2, 2**60
+"""Where no layout fits, the one that needs the least is looked for among those below a bound that grows."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,13 @@ class Need:
 @lru_cache(maxsize=4096)
 def smallest(setting: Setting, devices: int, wish: LayoutRequest = ANY) -> Estimate | None:
     """The layout that needs the least memory; None if there is no legal one."""
-    full = device.capacity(setting) or inf
-    found = _best(_estimates(setting, _least(setting, devices, wish, full)))
-    return found or _best(_estimates(setting, _least(setting, devices, wish, inf)))
+    most = device.capacity(setting) or inf
+    while most < inf:
+        found = _best(_estimates(setting, _least(setting, devices, wish, most)))
+        if found is not None and found.breakdown.total <= most:  # what was left out needs more than this
+            return found
+        most = most * WIDER if most < MOST_BYTES else inf
+    return _best(_estimates(setting, _least(setting, devices, wish, inf)))
 
 
 def _best(found: Iterator[Estimate]) -> Estimate | None:
@@ -48,7 +54,7 @@ def _best(found: Iterator[Estimate]) -> Estimate | None:
 def fits(setting: Setting, devices: int, wish: LayoutRequest = ANY, share: float = 1.0) -> bool:
     """Does any legal layout fit into this share of the usable memory? Much quicker than `smallest`, if one does."""
     full = device.capacity(setting) or inf
-    return any(found.share <= share for found in _estimates(setting, _least(setting, devices, wish, full)))
+    return any(found.share <= share for found in _estimates(setting, _least(setting, devices, wish, full, True)))
 
 
 @lru_cache(maxsize=4096)
@@ -75,10 +81,12 @@ def counts(hardware: HardwareRow) -> Iterator[int]:
         nodes *= 2
 
 
-def _least(setting: Setting, devices: int, wish: LayoutRequest, most: float) -> Iterator[Layout]:
+def _least(
+    setting: Setting, devices: int, wish: LayoutRequest, most: float, most_cut_first: bool = False
+) -> Iterator[Layout]:
     """Layouts with everything on that saves memory and that the person has not ruled out."""
     recompute = "full" if wish.recompute is None else wish.recompute
-    return legal(setting, devices, wish, recompute=recompute, reuse=True, most=most)
+    return legal(setting, devices, wish, recompute=recompute, reuse=True, most=most, most_cut_first=most_cut_first)
 
 
 def _estimates(setting: Setting, layouts: Iterator[Layout]) -> Iterator[Estimate]:

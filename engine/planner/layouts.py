@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import gcd, inf
+from math import gcd, inf, isqrt
 from typing import NamedTuple
 
 from engine.architecture import Architecture
 from engine.plan import Layout
-from engine.planner.memory.constants import MAIN_GRADIENT, OPTIMIZER, REUSED_FP32, WEIGHT
-from engine.planner.memory.megatron import layers_of_stage
-from engine.planner.memory.parameters import count
+from engine.planner.memory.megatron import layers_of_stage, least_kept, least_states, least_working
 from engine.planner.memory.setting import Setting
 from engine.spec import LayoutRequest
 
@@ -65,16 +63,16 @@ def legal(
     even: bool = False,
     reuse: bool = False,
     most: float = inf,
+    most_cut_first: bool = False,
 ) -> Iterator[Layout]:
     """Layouts with what the person insists on; none if that cannot be.
 
-    even: only pipelines that divide the layers; reuse: with --reuse-fp32-param; most: bytes above which a layout
-    whose states alone are more is left out (most of a large model's are, and a check has to be quick).
+    even: only pipelines that divide the layers; reuse: with --reuse-fp32-param; most: bytes, a layout that surely
+    needs more is left out (most of a large model's do, and a check has to be quick).
     """
     if setting.framework == "mindspeed-llm":
-        for sizes in _megatron(setting, devices, wish, even):
-            if least_states(setting, devices, sizes) <= most:
-                yield _layout(devices, wish, sizes, recompute, reuse)
+        for sizes in _megatron(setting, devices, wish, even, recompute, most, -1 if most_cut_first else 1):
+            yield _layout(devices, wish, sizes, recompute, reuse)
     elif setting.framework == "llama-factory":
         stages = (0,) if devices == 1 else (0, 1, 2, 3)
         for stage in _chosen(wish.zero_stage, stages):
@@ -97,29 +95,28 @@ def _layout(devices: int, wish: LayoutRequest, sizes: Sizes, recompute: str, reu
     )
 
 
-def _megatron(setting: Setting, devices: int, wish: LayoutRequest, even: bool) -> Iterator[Sizes]:
-    shape = setting.shape
-    for tensor in _chosen(wish.tensor_parallel_size, tensor_sizes(shape)):
-        for context in _chosen(wish.context_parallel_size, context_sizes(setting.seq_length)):
+def _megatron(
+    setting: Setting, devices: int, wish: LayoutRequest, even: bool, recompute: str, most: float, order: int
+) -> Iterator[Sizes]:
+    """The sizes whose least bytes are within `most`: neither less than what the first and the last stage work with,
+    nor than the mean over the stages of what each holds. order: 1, or -1 to begin with those that cut most."""
+    layers = setting.shape.num_hidden_layers
+    for tensor in _chosen(wish.tensor_parallel_size, tensor_sizes(setting.shape))[::order]:
+        for context in _chosen(wish.context_parallel_size, context_sizes(setting.seq_length))[::order]:
             if devices % (tensor * context):
                 continue
+            working, logits = least_working(setting, tensor, context)
+            kept, first = least_kept(setting, tensor, context, recompute)
+            if max(working + first, logits) > most:
+                continue
             rest = devices // (tensor * context)
-            for pipeline in _chosen(wish.pipeline_parallel_size, pipeline_sizes(shape.num_hidden_layers, rest)):
-                if rest % pipeline or pipeline > shape.num_hidden_layers or (even and not is_even(shape, pipeline)):
+            for pipeline in _chosen(wish.pipeline_parallel_size, pipeline_sizes(layers, rest))[::order]:
+                if rest % pipeline or pipeline > layers or (even and not is_even(setting.shape, pipeline)):
                     continue
-                for expert in _experts(shape, wish, rest // pipeline):
-                    yield Sizes(tensor, pipeline, context, expert, rest // pipeline)
-
-
-def least_states(setting: Setting, devices: int, sizes: Sizes) -> float:
-    """Bytes of states that the fullest device has at least: the mean over the pipeline stages."""
-    counts = count(setting.shape)
-    routed = counts.moe_layers * counts.routed_experts
-    cut = sizes.tensor * sizes.pipeline
-    own = (counts.text - routed) / cut + routed / (cut * sizes.expert)
-    if setting.lora_rank is not None:
-        return WEIGHT * own
-    return (WEIGHT + MAIN_GRADIENT) * own + (OPTIMIZER - REUSED_FP32) * counts.text / devices
+                room = most - working - kept / pipeline
+                for expert in _experts(setting.shape, wish, rest // pipeline) if room > 0 else ():
+                    if least_states(setting, devices, tensor * pipeline, expert) <= room:
+                        yield Sizes(tensor, pipeline, context, expert, rest // pipeline)
 
 
 def _experts(shape: Architecture, wish: LayoutRequest, replicas: int) -> list[int]:
@@ -138,10 +135,11 @@ def _distributed(wish: LayoutRequest, replicas: int) -> int:
     return wanted if replicas > 1 else 0
 
 
-def _chosen(wanted: int | None, all_sizes: Iterable[int]) -> Iterable[int]:
+def _chosen(wanted: int | None, all_sizes: Sequence[int]) -> Sequence[int]:
     return all_sizes if wanted is None else (wanted,)
 
 
 @lru_cache(maxsize=4096)
 def _divisors(number: int) -> list[int]:
-    return [size for size in range(1, number + 1) if number % size == 0]
+    small = [size for size in range(1, isqrt(number) + 1) if number % size == 0]
+    return small + [number // size for size in reversed(small) if size * size != number]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.catalog import Catalog
-from engine.frameworks.native.stages import stages
+from engine.frameworks import stages
 from engine.plan import Layout, Memory, Plan, Reason
 from engine.planner.ask import Ask
 from engine.planner.batching import batch, native_micro
@@ -53,7 +53,7 @@ def _as_error(problem: Problem) -> Problem:
 
 
 def _decided(ask: Ask) -> Plan:
-    choice = _native(ask) if ask.spec.framework == "native" else choose(ask)
+    choice = _native(ask) if ask.on_cpu else choose(ask)
     if choice is None:
         parameters = {"devices": ask.spec.devices, "seq_length": ask.spec.train.seq_length}
         raise Unplannable([Problem(code="layout.none", field="devices", parameters=parameters)])
@@ -61,8 +61,16 @@ def _decided(ask: Ask) -> Plan:
     sizes = batch(ask, choice.layout, choice.micro_batch_size, reasons)
     memory = _memory(ask, choice, reasons)
     time = eta(ask, choice.layout, sizes, reasons)
-    made = stages(ask.spec, choice.layout) if ask.framework.launchable else ()
+    template = "" if ask.model is None else ask.model.template
+    made = stages(ask.spec, choice.layout, sizes, ask.shape, nodes=_nodes(ask), template=template)
     return Plan(layout=choice.layout, batch=sizes, memory=memory, eta=time, reasons=tuple(reasons), stages=made)
+
+
+def _nodes(ask: Ask) -> int:
+    """Processes on a CPU are as many as one likes, on one machine."""
+    if ask.hardware is None or ask.hardware.name == "cpu":
+        return 1
+    return -(-ask.spec.devices // ask.hardware.devices_per_node)
 
 
 def _native(ask: Ask) -> Choice:
@@ -81,6 +89,6 @@ def _memory(ask: Ask, choice: Choice, reasons: list[Reason]) -> Memory | None:
     if choice.estimate is None:
         reasons.append(because("memory", "reason.no_memory_estimate", model=ask.spec.model))
         return None
-    code = "reason.memory_native" if ask.spec.framework == "native" else "reason.memory_model"
+    code = "reason.memory_native" if ask.on_cpu else "reason.memory_model"
     reasons.append(because("memory", code))
     return choice.estimate.memory()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from engine.architecture import Architecture
+from engine.catalog import CpuSpeed
 from engine.planner.memory.parameters import count, feed_forward
 from engine.planner.memory.setting import Setting
 
@@ -32,6 +33,13 @@ NARROW, WIDE = (0.7, 1.4), (0.5, 2.0)
 """Range around the usual figure: dense full training with MindSpeed-LLM, and everything else."""
 OWN_RUNS = (0.85, 1.15)
 """Range around the team's own median."""
+OTHER_LENGTH = NARROW
+"""Range around it where the runs were of another length and their speed has been scaled."""
+CPU_SHARE = (0.2, 2.0)
+"""Speed of a native training as a share of a CPU's measured matrix products. Above 1, since products that are measured
+on a busy machine come out too low: a Llama of 8 million parameters had 0.7 to 1.4 of them. The lower end is assumed."""
+CPU_CORE_GFLOPS = (8.0, 100.0)
+"""fp32 matrix products of one core where nothing has been measured: an old one, and one with wide vectors."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class Speed:
     low: float
     high: float
     basis: str
-    """`default_mfu` or `own_runs`."""
+    """`default_mfu`, `own_runs`, `own_runs_scaled`, `cpu_measured` or `cpu_cores`."""
     mfu: float | None
     """The share of the peak that was taken; null for own runs."""
     runs: int
@@ -61,6 +69,38 @@ def speed(setting: Setting, hardware: str, *, recompute: bool, own_runs: Sequenc
     usual = peak * mfu / work
     low, high = NARROW if is_well_known(setting) else WIDE
     return Speed(usual * low, usual * high, "default_mfu", mfu, 0)
+
+
+def scaled(setting: Setting, runs: Sequence[tuple[int, float]]) -> Speed | None:
+    """From finished runs of other lengths: (length, tokens per second and device). None where there are none.
+
+    A token of a longer sample is more work, by the attention; what else differs is covered by a wider range.
+    """
+    if not runs:
+        return None
+    lora = setting.lora_rank is not None
+    here = flops(setting.shape, setting.seq_length, lora=lora)
+    rates = [rate * flops(setting.shape, length, lora=lora) / here for length, rate in runs]
+    low, high = OTHER_LENGTH
+    return Speed(
+        min(median(rates) * low, *rates), max(median(rates) * high, *rates), "own_runs_scaled", None, len(rates)
+    )
+
+
+def on_cpu(setting: Setting, devices: int, machines: Sequence[CpuSpeed]) -> Speed | None:
+    """A native job's processes share the cores of one of these machines; None where there is none."""
+    if not machines or setting.framework != "native" or not setting.on_cpu:
+        return None
+    measured = [machine.gflops for machine in machines if machine.gflops]
+    if measured:
+        slow, fast = min(measured), max(measured)
+    else:
+        cores = [machine.cores for machine in machines]
+        slow, fast = min(cores) * CPU_CORE_GFLOPS[0], max(cores) * CPU_CORE_GFLOPS[1]
+    work = flops(setting.shape, setting.seq_length, lora=setting.lora_rank is not None)
+    low, high = CPU_SHARE
+    basis = "cpu_measured" if measured else "cpu_cores"
+    return Speed(slow * 1e9 * low / work / devices, fast * 1e9 * high / work / devices, basis, None, 0)
 
 
 def usual_mfu(setting: Setting) -> float:

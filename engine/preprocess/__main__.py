@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from engine import formats
 from engine.events import Emitter
 from engine.failures import Failure
-from engine.formats import Broken, Sample
-from engine.preprocess import chat, documents, store
+from engine.formats import Broken, DataFile, Sample
+from engine.model_folder import read_json_object
+from engine.preprocess import chat, documents, parquet, store
 from engine.preprocess.report import Report
 from engine.preprocess.store import Ids, Row
 from engine.problems import Value
-from engine.roots import resolved
 from engine.run_folder import write_atomic
 from engine.spec import TrainOptions
 from engine.stage_file import StageFile
@@ -38,10 +38,12 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     if not tokenizer.is_fast:
         raise Failure("weights.slow_tokenizer", "model_path", path=stage.spec.model_path)
     report = Report()
-    path = resolved(train.dataset.path, "train.dataset.path", stage.roots)
-    batches = _batches(path, train, report, emitter)
-    make_rows = _conversations if train.stage == "sft" else _documents
-    rows = make_rows(tokenizer, batches, train, report)
+    files = formats.find(train.dataset.path, stage.roots)
+    batches = _batches(files, train, report, emitter)
+    if train.stage == "sft":
+        rows = _conversations(tokenizer, batches, train, report, model_type(Path(stage.spec.model_path)))
+    else:
+        rows = _documents(tokenizer, batches, train, report)
     print(f" {report.sentence()}; samples: {len(rows)}", flush=True)
     if report.shortened or report.dropped:
         problem = report.problem(train.seq_length)
@@ -55,17 +57,25 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     emitter.emit("progress", done=report.read, total=report.read, unit="rows", seconds_left=0)
 
 
-def _batches(path: Path, train: TrainOptions, report: Report, emitter: Emitter) -> Iterator[list[Sample]]:
+def model_type(folder: Path) -> str:
+    """Of config.json; empty if there is none."""
+    return str((read_json_object(folder / "config.json") or {}).get("model_type") or "")
+
+
+def _batches(
+    files: tuple[DataFile, ...], train: TrainOptions, report: Report, emitter: Emitter
+) -> Iterator[list[Sample]]:
     """Samples of the dataset, `BATCH` at a time. Raises Failure at a broken row: the data is not what was meant."""
-    samples = _samples(path, train, report)
+    samples = _samples(files, train, report)
     while batch := list(islice(samples, BATCH)):
         yield batch
         emitter.emit("progress", done=report.read, total=None, unit="rows", seconds_left=None)
 
 
-def _samples(path: Path, train: TrainOptions, report: Report) -> Iterator[Sample]:
+def _samples(files: tuple[DataFile, ...], train: TrainOptions, report: Report) -> Iterator[Sample]:
+    path = train.dataset.path
     try:
-        for item in formats.get(train.dataset.format).read(path):
+        for item in formats.read(train.dataset, files, parquet.rows):
             if isinstance(item, Broken):
                 where: dict[str, Value] = {"path": str(path), "line": item.line, "why": item.reason}
                 raise Failure("preprocess.broken_row", "train.dataset.path", **(item.parameters | where))
@@ -77,15 +87,15 @@ def _samples(path: Path, train: TrainOptions, report: Report) -> Iterator[Sample
 
 
 def _conversations(
-    tokenizer: PreTrainedTokenizerBase, batches: Iterator[list[Sample]], train: TrainOptions, report: Report
+    tokenizer: PreTrainedTokenizerBase, batches: Iterator[list[Sample]], train: TrainOptions, report: Report, kind: str
 ) -> list[Row]:
     """One sample for each row, cut to `seq_length` where it is longer."""
-    if not tokenizer.chat_template:
-        raise Failure("preprocess.no_chat_template", "model_path", path=str(tokenizer.name_or_path))
+    chosen = chat.Chat(tokenizer, train.dataset.template, train.dataset.train_on, kind)
+    print(f" chat template: {chosen.template.name}; {', '.join(chosen.notes) or 'as it is'}", flush=True)
     kept = []
     for batch in batches:
-        usable = list(_rendered(tokenizer, batch, report))
-        encoded = chat.encode(tokenizer, [rendered for _, rendered in usable])
+        usable = list(_rendered(chosen, batch, report))
+        encoded = chosen.encode([rendered for _, rendered in usable])
         for (line, _), (ids, labels) in zip(usable, encoded, strict=True):
             row = (ids[: train.seq_length], labels[: train.seq_length])
             if not store.trained_tokens(row[1]):
@@ -97,12 +107,10 @@ def _conversations(
     return kept
 
 
-def _rendered(
-    tokenizer: PreTrainedTokenizerBase, batch: list[Sample], report: Report
-) -> Iterator[tuple[int, chat.Rendered]]:
+def _rendered(chosen: chat.Chat, batch: list[Sample], report: Report) -> Iterator[tuple[int, chat.Rendered]]:
     for sample in batch:
         try:
-            yield sample.line, chat.render(tokenizer, sample)
+            yield sample.line, chosen.render(sample)
         except chat.Unusable as unusable:
             report.drop(str(unusable), sample.line)
 

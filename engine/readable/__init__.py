@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import indent
 
 from engine import problem_texts
 from engine.plan import DeviceNeed, Plan
 from engine.planner import Verdict
 from engine.problems import Problem, Value
+from engine.readable.commands import command_text
 from engine.readable.sentence import sentence
 
 _WORDS = {
@@ -98,7 +100,10 @@ def _plan_lines(plan: Plan, language: str) -> Iterator[str]:
     yield f"{_word('stages', language)}:" + ("" if plan.stages else f" {_word('not_launchable', language)}")
     for stage in plan.stages:
         for command in stage.commands:
-            yield f"  {stage.name}: {' '.join(command.argv)}"
+            yield indent(f"{stage.name}: {command_text(command)}", "  ")
+        for path, text in stage.files.items():
+            yield f"  {stage.name}: {path}"
+            yield indent(text.rstrip(), "    | ")
 
 
 def _estimates(plan: Plan, language: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ def is_done(folder: RunFolder, stage: Stage) -> bool:
 
 def first_missing(folder: RunFolder, stage: Stage) -> str | None:
     """The first declared output that does not exist or is empty."""
-    return next((output for output in stage.outputs if not _has_content(folder.path / output)), None)
+    return next((output for output in stage.outputs if not _is_there(folder.path, output)), None)
 
 
 def finding(folder: RunFolder, stage: Stage, returncode: int | None) -> Problem | None:
@@ -82,6 +82,12 @@ def _signal_name(returncode: int | None) -> str:
         return signal.Signals(returncode - 128).name
     except ValueError:
         return str(returncode - 128)
+
+
+def _is_there(path: Path, output: str) -> bool:
+    """A name with * stands for any file that it fits: large weights come in pieces and with an index."""
+    found = path.glob(output) if "*" in output else [path / output]
+    return any(map(_has_content, found))
 
 
 def _has_content(path: Path) -> bool:

@@ -7,13 +7,16 @@ code after, and outlives TERM and INT to do so. Output goes to the log file with
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from engine.events import EMIT_VARIABLE
-from engine.plan import Command
-from engine.run_folder import RunFolder
+from engine.frameworks.placeholders import fill, fill_file
+from engine.plan import Command, Stage
+from engine.run_folder import RunFolder, write_atomic
 from engine.runner.locks import take
 from engine.runner.processes import MARK
 
@@ -48,12 +51,15 @@ def emitted_path(folder: RunFolder, stage: str) -> Path:
 
 def forget_start(folder: RunFolder, stage: str) -> None:
     """Take away what an earlier start has left, so that nobody takes it for the next one's."""
-    for left in (folder.stage(stage) / "process.json", *folder.stage(stage).glob("returncode*")):
+    own = folder.stage(stage)
+    for left in (own / "process.json", own / "master_port", *own.glob("returncode*")):
         left.unlink(missing_ok=True)
 
 
-def start(folder: RunFolder, stage: str, command: Command, index: int) -> subprocess.Popen[bytes]:
-    """Start a command of a stage in its own session, holding train.lock."""
+def start(
+    folder: RunFolder, stage: str, command: Command, index: int, values: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a command of a stage in its own session, holding train.lock. values: of the placeholders."""
     lock = take(folder.train_lock)
     if lock is None:
         raise CannotStart(f"{folder.train_lock} is held by processes of an earlier stage")
@@ -62,12 +68,12 @@ def start(folder: RunFolder, stage: str, command: Command, index: int) -> subpro
     log = os.open(folder.log(stage), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         return subprocess.Popen(
-            wrapper + [filled(word, folder) for word in command.argv],
+            wrapper + [fill(word, values) for word in command.argv],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=environment(folder, stage, command),
-            cwd=command.cwd and filled(command.cwd, folder),
+            env=environment(folder, stage, command, values),
+            cwd=command.cwd and fill(command.cwd, values),
             pass_fds=(lock,),
             start_new_session=True,
         )
@@ -78,11 +84,39 @@ def start(folder: RunFolder, stage: str, command: Command, index: int) -> subpro
         os.close(lock)
 
 
-def filled(text: str, folder: RunFolder) -> str:
-    return text.replace("{python}", sys.executable).replace("{run_dir}", str(folder.path))
+def values_of(folder: RunFolder, stage: str) -> dict[str, str]:
+    """Of the placeholders that every node can fill in for a stage (`engine.frameworks.placeholders`)."""
+    return {
+        "{python}": sys.executable,
+        "{run_dir}": str(folder.path),
+        "{node_rank}": "0",
+        "{master_addr}": "127.0.0.1",
+        "{master_port}": _master_port(folder.stage(stage) / "master_port"),
+    }
 
 
-def environment(folder: RunFolder, stage: str, command: Command) -> dict[str, str]:
+def _master_port(path: Path) -> str:
+    """A port that was free when the stage was first started, and is remembered for whoever takes it over."""
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        write_atomic(path, port)
+        return port
+
+
+def write_files(folder: RunFolder, stage: Stage, values: Mapping[str, str]) -> None:
+    """Write what the stage's commands read."""
+    for name, text in stage.files.items():
+        path = folder.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, fill_file(name, text, values))
+
+
+def environment(folder: RunFolder, stage: str, command: Command, values: Mapping[str, str]) -> dict[str, str]:
     """What the command inherits, with the project importable and the run's marks."""
     inherited = {name: value for name, value in os.environ.items() if name not in PRIVATE}
     search = [str(PROJECT_ROOT), *filter(None, [inherited.get("PYTHONPATH")])]
@@ -92,4 +126,4 @@ def environment(folder: RunFolder, stage: str, command: Command) -> dict[str, st
         EMIT_VARIABLE: str(emitted_path(folder, stage)),
         MARK: str(folder.path.resolve()),
     }
-    return inherited | own | {name: filled(value, folder) for name, value in command.env.items()}
+    return inherited | own | {name: fill(value, values) for name, value in command.env.items()}

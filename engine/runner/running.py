@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 
+from engine.frameworks.placeholders import cannot_start
 from engine.plan import Plan
 from engine.run_folder import RunFolder, read_json, write_atomic
 from engine.runner.journal import Journal
 from engine.runner.judging import is_done
-from engine.runner.locks import AlreadyRunning, adopt, take
+from engine.runner.locks import AlreadyRunning, adopt, has_processes, take
 from engine.runner.recovery import reopen
 from engine.runner.result import Result
 from engine.runner.stage_run import Context, Outcome, StageRun
@@ -77,6 +78,9 @@ def _run(folder: RunFolder, watch: Watch, grace_seconds: float) -> Result:
 
 def _run_stages(context: Context) -> Outcome:
     stages = context.plan.stages
+    if (problem := cannot_start(stages, os.environ)) is not None and not has_processes(context.folder):
+        context.journal.add_once("problem", problem=problem.model_dump(mode="json"))
+        return Outcome("failed", stages[0].name)
     outcome = Outcome("succeeded", stages[-1].name, 0)
     for number, stage in enumerate(stages, start=1):
         if not is_done(context.folder, stage):

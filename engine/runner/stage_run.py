@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from engine.frameworks.placeholders import fill, of_installations
 from engine.plan import Plan, Stage
 from engine.problems import Problem
 from engine.run_folder import RunFolder, write_atomic
 from engine.runner.folding import end_half_line, fold
+from engine.runner.following import Follower
 from engine.runner.journal import Journal
 from engine.runner.judging import finding, not_started
-from engine.runner.launching import CannotStart, emitted_path, filled, forget_start, returncode_path, start
+from engine.runner.launching import (
+    CannotStart,
+    emitted_path,
+    forget_start,
+    returncode_path,
+    start,
+    values_of,
+    write_files,
+)
 from engine.runner.locks import has_processes
 from engine.runner.processes import Members, Process
 from engine.runner.recovery import tell_restart
@@ -69,6 +81,19 @@ class StageRun:
         self._members = Members(context.folder)
         self._process: subprocess.Popen[bytes] | None = None
         self._kill_at: float | None = None
+        self._follower = self._make_follower()
+
+    @cached_property
+    def _values(self) -> dict[str, str]:
+        """Of the placeholders in the stage's commands and files."""
+        return values_of(self._folder, self._stage.name) | of_installations((self._stage,), os.environ)
+
+    def _make_follower(self) -> Follower | None:
+        """For a stage whose processes are a framework's, which emits nothing."""
+        if not self._stage.follows_log:
+            return None
+        name = self._stage.name
+        return Follower(self._context.journal, name, self._context.spec.framework, self._folder.log(name))
 
     def run(self) -> Outcome:
         """Start or adopt; return when no process is left."""
@@ -94,6 +119,7 @@ class StageRun:
         if not tell_restart(self._context.journal, self._folder, self._stage.name):
             return
         forget_start(self._folder, self._stage.name)
+        self.__dict__.pop("_values", None)  # another port
         self._members = Members(self._folder)
         self._index = 0
         self._run_commands()
@@ -133,13 +159,16 @@ class StageRun:
         )
         write_atomic(folder.stage(stage.name) / "stage.json", canonical_json(file))
         end_half_line(emitted_path(folder, stage.name))
+        end_half_line(folder.log(stage.name))
+        if index == 0:
+            write_files(folder, stage, self._values)
         self._index = index
-        self._process = start(folder, stage.name, stage.commands[index], index)
+        self._process = start(folder, stage.name, stage.commands[index], index, self._values)
         self._members.leader = Process.of(self._process.pid)
         self._tell_started(self._process.pid)
 
     def _tell_started(self, pid: int) -> None:
-        argv = [filled(word, self._folder) for word in self._stage.commands[self._index].argv]
+        argv = [fill(word, self._values) for word in self._stage.commands[self._index].argv]
         self._context.journal.add_once("started", self._stage.name, argv=argv, pid=pid)
 
     def _follow(self) -> None:
@@ -154,7 +183,10 @@ class StageRun:
 
     def _beat(self, seconds: float = BEAT_SECONDS) -> None:
         try:
-            fold(self._context.journal, self._stage.name, emitted_path(self._folder, self._stage.name))
+            if self._follower is None:
+                fold(self._context.journal, self._stage.name, emitted_path(self._folder, self._stage.name))
+            else:
+                self._follower.look()
         except OSError as error:  # the disk is full: what was emitted waits in its own file
             print(f"cannot fold: {error}", file=sys.stderr, flush=True)
             seconds = max(seconds, FULL_DISK_SECONDS)

@@ -115,8 +115,9 @@ TEXTS = {
         "由公式和公开数据得出的估计，并非实测；误差约 10 %。",
     ),
     "reason.memory_native": Text(
-        "An estimate on the usual formulas: 16 bytes a trained parameter, and what autograd keeps of a micro-batch.",
-        "按通用公式的估计：每个训练参数 16 字节，加上自动求导为一个微批保留的张量。",
+        "An estimate on the usual formulas: 16 bytes a trained parameter, and what autograd keeps of a micro-batch of "
+        "full length; shorter samples take less.",
+        "按通用公式的估计：每个训练参数 16 字节，加上自动求导为一个微批（按最大长度）保留的张量；样本较短时更少。",
     ),
     "reason.no_eta": Text(
         "The time left is measured once the first iterations are done.", "完成最初几次迭代后即可测得剩余时间。"
@@ -130,6 +131,23 @@ TEXTS = {
     "reason.eta_own_runs": Text(
         "{low} to {high} tokens a second and device, from {runs} finished runs of this model, length and strategy.",
         "每设备每秒 {low} 到 {high} 个 token，来自此模型、长度和策略的 {runs} 次已完成运行。",
+    ),
+    "reason.eta_own_runs_scaled": Text(
+        "{low} to {high} tokens a second and device, scaled from {runs} finished runs of this model and strategy with "
+        "another length; a wider range than from runs of this length.",
+        "每设备每秒 {low} 到 {high} 个 token，由此模型和策略的 {runs} 次其他长度的已完成运行换算；"
+        "范围比同长度的运行更宽。",
+    ),
+    "reason.eta_cpu_measured": Text(
+        "{low} to {high} tokens a second and process: a fifth to twice the {gflops} GFLOP/s of matrix products that "
+        "were measured on this site's machines; a first guess, until a run has finished.",
+        "每进程每秒 {low} 到 {high} 个 token：按本站点机器实测的 {gflops} GFLOP/s 矩阵运算的五分之一到两倍估计；"
+        "在有运行完成之前仅供参考。",
+    ),
+    "reason.eta_cpu_cores": Text(
+        "{low} to {high} tokens a second and process, from the number of cores alone (up to {cores}); nothing has been "
+        "measured on this site yet, so that the range is very wide.",
+        "每进程每秒 {low} 到 {high} 个 token，仅按核数（最多 {cores} 个）估计；本站点尚无实测，因此范围很宽。",
     ),
     "reason.eta_after_preprocessing": Text(
         "The number of iterations is known after preprocessing, and with it the time.",

@@ -21,6 +21,12 @@ TEXTS = {
         "Above one node use a multiple of {per_node}.",
         "超过一个节点时，请使用 {per_node} 的倍数。",
     ),
+    "devices.shared_storage": Text(
+        "Of the {nodes} nodes the first alone preprocesses the data and converts the weights.",
+        "{nodes} 个节点中，只有第一个节点预处理数据并转换权重。",
+        "Keep dataset, weights and results on storage that all of them share.",
+        "请把数据集、权重和结果放在所有节点共享的存储上。",
+    ),
     "devices.one_machine": Text(
         "The native framework runs on one machine in this release: at most {per_node} on {hardware}, not {devices}.",
         "本版本的 native 框架在单机上运行：{hardware} 最多 {per_node} 个，不能是 {devices} 个。",

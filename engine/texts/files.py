@@ -16,7 +16,37 @@ TEXTS = {
         "Correct the path or upload the file.",
         "请改正路径或上传文件。",
     ),
-    "dataset.not_a_file": Text("{path} is not a file.", "{path} 不是文件。", "Name a single file.", "请指定单个文件。"),
+    "dataset.not_a_file": Text(
+        "{path} is neither a file nor a folder.", "{path} 既不是文件也不是目录。", "Name one.", "请指定文件或目录。"
+    ),
+    "dataset.model_folder": Text(
+        "{path} is the folder of a model: a configuration or a tokenizer lies in it.",
+        "{path} 是模型目录：其中含有配置文件或分词器。",
+        "Name the folder or the file with the rows to train on.",
+        "请指定存放训练数据的目录或文件。",
+    ),
+    "dataset.no_files": Text(
+        "No file of a dataset is found at {path}.",
+        "在 {path} 处没有找到数据文件。",
+        "Name a folder or a pattern with files that end in one of: {endings}.",
+        "请指定目录或通配符，其中的文件扩展名应为：{endings}。",
+    ),
+    "dataset.many_files": Text(
+        "There are more than {limit} files at {path}.",
+        "{path} 处的文件超过 {limit} 个。",
+        "Join them into fewer files, or name a part of them.",
+        "请合并文件，或只指定其中一部分。",
+    ),
+    "dataset.parquet": Text(
+        "Parquet files are read when the run begins, not before. Files that have not been looked at: {count}.",
+        "Parquet 文件在运行开始时才读取，此前不检查。未检查的文件数：{count}。",
+    ),
+    "dataset.column_absent": Text(
+        "The first row has no column named {name}.",
+        "第一行没有名为 {name} 的列。",
+        "Correct the name; a column that is missing counts as empty if it may be.",
+        "请改正名称；可省略的列缺失时按空值处理。",
+    ),
     "dataset.empty": Text(
         "{path} is empty.", "{path} 是空文件。", "Choose a file with rows in it.", "请选择有内容的文件。"
     ),
@@ -164,11 +194,31 @@ TEXTS = {
         "Download the model again.",
         "请重新下载该模型。",
     ),
+    "model_path.other_template": Text(
+        "The tokenizer in {path} has no {token}, with which the chat template {template} ends an answer.",
+        "{path} 中的分词器没有 {token}，而对话模板 {template} 用它结束回答。",
+        "LLaMA-Factory would add it beyond the vocabulary. Use the folder of the model's chat or instruct version.",
+        "LLaMA-Factory 会把它加到词表之外。请使用该模型的 chat 或 instruct 版本的目录。",
+    ),
     "model_path.differs": Text(
         "The folder's {name} is {found}, but {model} has {expected}.",
         "目录中的 {name} 为 {found}，而 {model} 为 {expected}。",
         "Make sure that this is the folder of the chosen model.",
         "请确认这是所选模型的目录。",
+    ),
+    "model_path.other_model": Text(
+        "The folder {path} holds another model than {model}: its dimensions are those of {found}. What differs (with "
+        "what {model} has): {differences}.",
+        "目录 {path} 中不是 {model}，其结构与 {found} 一致。不同之处（括号内为 {model} 的值）：{differences}。",
+        "Choose the model {found}, or the folder of {model}.",
+        "请选择模型 {found}，或 {model} 的目录。",
+    ),
+    "model_path.unlike": Text(
+        "The folder {path} does not hold {model}, and no other model of the tables. What differs (with what {model} "
+        "has): {differences}.",
+        "目录 {path} 中不是 {model}，也不是表中的其他模型。不同之处（括号内为 {model} 的值）：{differences}。",
+        "Name the folder of {model}, or let the administrator add a model with these dimensions.",
+        "请指定 {model} 的目录，或请管理员添加具有这些结构参数的模型。",
     ),
     "seq_length.beyond_weights": Text(
         "A length of {seq_length} is more than the {limit} positions of the model in this folder.",

@@ -37,6 +37,13 @@ TEXTS = {
         "Set it to 2 or more, or leave it empty.",
         "请设为 2 或更大，或留空。",
     ),
+    "layout.context_family": Text(
+        "The vendor's pages offer context parallel, which lengths above {limit} need, for the Llama 3 family alone; "
+        "{model} is of another one.",
+        "厂商的页面说明，上下文并行（长度超过 {limit} 时必需）只用于 Llama 3 系列，而 {model} 属于其他系列。",
+        "Try a few iterations first, or set the sequence length to {limit} or less without context parallel.",
+        "请先试运行几次迭代，或将序列长度设为 {limit} 或更小并不使用上下文并行。",
+    ),
     "layout.no_experts": Text(
         "Expert parallel {expert_parallel_size} is asked for, but {model} has no experts.",
         "请求了专家并行 {expert_parallel_size}，但 {model} 没有专家。",
@@ -85,6 +92,12 @@ TEXTS = {
         "{model} 的快速分词器为 63992 个词，而模型有 64000 个。",
         "Add --tokenizer-not-use-fast.",
         "请添加 --tokenizer-not-use-fast。",
+    ),
+    "model.chat_weights": Text(
+        "The vendor recommends the chat weights of {model}.",
+        "厂商建议使用 {model} 的 chat 权重。",
+        "Make sure that the folder holds them, unless you mean the base weights.",
+        "请确认目录中是 chat 权重，除非有意使用基础权重。",
     ),
     "model.do_sample": Text(
         "From transformers 4.46 on, the generation_config.json of {model} is refused as it is.",

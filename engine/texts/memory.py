@@ -81,6 +81,12 @@ TEXTS = {
         "Make sure that the disk holds as many as the run will write, or save less often.",
         "请确保磁盘能容纳运行中写入的所有检查点，或降低保存频率。",
     ),
+    "checkpoint.size_alone": Text(
+        "A checkpoint takes about {gib} GiB, every {save_interval} iterations.",
+        "每 {save_interval} 次迭代保存一个约 {gib} GiB 的检查点。",
+        "Make sure that the disk holds as many as the run will write, or save less often.",
+        "请确保磁盘能容纳运行中写入的所有检查点，或降低保存频率。",
+    ),
     "layout.none": Text(
         "There is no layout for length {seq_length} with these sizes on {devices} devices.",
         "在 {devices} 个设备上，长度 {seq_length} 没有满足这些规模的布局。",

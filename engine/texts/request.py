@@ -51,6 +51,26 @@ TEXTS = {
         "Use the answer for planning, or train with the native framework.",
         "可将结果用于规划，或使用 native 框架训练。",
     ),
+    "framework.unknown_template": Text(
+        "The chat template {template} of {model} is not among those of LLaMA-Factory {release}.",
+        "{model} 的对话模板 {template} 不在 LLaMA-Factory {release} 的模板之中。",
+        "Let the administrator correct the model's row in the table, or see whether the installed release has it.",
+        "请管理员更正模型表中该行，或确认所安装的版本是否包含它。",
+    ),
+    "framework.not_installed": Text(
+        "{framework} is not installed on this machine, or not where the settings say.",
+        "本机未安装 {framework}，或其位置与设置不符。",
+        "Let the administrator install it and set TRAINYARD_LLAMA_FACTORY_PYTHON, or TRAINYARD_MINDSPEED_LLM_HOME and "
+        "TRAINYARD_MINDSPEED_LLM_PYTHON; docs/operations.md says how.",
+        "请管理员安装它并设置 TRAINYARD_LLAMA_FACTORY_PYTHON，或 TRAINYARD_MINDSPEED_LLM_HOME 与 "
+        "TRAINYARD_MINDSPEED_LLM_PYTHON；方法见 docs/operations.md。",
+    ),
+    "framework.one_node": Text(
+        "The job needs {nodes} nodes at once; this release starts a run on one node only.",
+        "该作业需要同时使用 {nodes} 个节点；本版本只能在单个节点上启动运行。",
+        "Ask for no more devices than one node has, or start the planned commands yourself on each node.",
+        "请减少设备数至单个节点以内，或自行在每个节点上启动所规划的命令。",
+    ),
     "framework.native_cpu_only": Text(
         "In this release the native framework trains on {allowed} only, not on {hardware}.",
         "本版本的 native 框架只能在 {allowed} 上训练，不能在 {hardware} 上训练。",
@@ -86,6 +106,36 @@ TEXTS = {
         "预训练（{stage}）读取每行中的一段文本，而 {format} 格式是对话。",
         "Choose the text format (rows with a text field, or a .txt file), or fine-tune on these conversations.",
         "请选择 text 格式（含 text 字段的行或 .txt 文件），或用这些对话做微调。",
+    ),
+    "dataset.name_unused": Text(
+        "The {format} format does not look at this name.",
+        "{format} 格式不使用此名称。",
+        "Leave it empty, or choose the format that it belongs to. Names that {format} looks at: {read}.",
+        "请留空，或选择它所属的格式。{format} 使用的名称：{read}。",
+    ),
+    "dataset.name_twice": Text(
+        "The name {name} stands for two different things.",
+        "名称 {name} 被用于两个不同的用途。",
+        "Give each its own name, as the rows have it.",
+        "请按数据行中的实际名称分别填写。",
+    ),
+    "dataset.template_unknown": Text(
+        "There is no chat template named {template}.",
+        "没有名为 {template} 的对话模板。",
+        "Leave it empty for the tokenizer's own, or use one of: {known}.",
+        "请留空以使用分词器自带的模板，或使用以下之一：{known}。",
+    ),
+    "dataset.template_unused": Text(
+        "Pre-training writes no conversations, so the chat template is not used.",
+        "预训练不涉及对话，因此不使用对话模板。",
+        "Leave it empty, or fine-tune.",
+        "请留空，或改为微调。",
+    ),
+    "dataset.train_on_unused": Text(
+        "Pre-training learns every token of a text, whatever is chosen here.",
+        "预训练学习文本中的每个词元，此处的选择不起作用。",
+        "Leave it as it is, or fine-tune.",
+        "请保留默认值，或改为微调。",
     ),
     "dataset.ending": Text(
         "A file that ends in {ending} cannot be read as {format}.",
@@ -136,6 +186,18 @@ TEXTS = {
         "本版本还不支持从检查点续训。",
         "Leave it empty; a new run starts from the weights of the model folder.",
         "请留空；新的运行从模型目录的权重开始。",
+    ),
+    "lora.alpha_not_whole": Text(
+        "LLaMA-Factory takes only whole numbers for alpha, not {alpha}.",
+        "LLaMA-Factory 的 alpha 只能是整数，不能是 {alpha}。",
+        "Use a whole number.",
+        "请使用整数。",
+    ),
+    "sample_prompts.unused": Text(
+        "{framework} does not answer the sample prompts: they change nothing.",
+        "{framework} 不会回答示例提示词，它们不起作用。",
+        "Ask the trained model yourself, or train with the native framework.",
+        "请自行向训练好的模型提问，或使用 native 框架训练。",
     ),
     "lora.unused": Text(
         "The LoRA options are not used with the strategy {strategy}.",

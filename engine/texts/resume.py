@@ -53,16 +53,25 @@ TEXTS = {
         "请指定一个完整保存的 checkpoint-<step> 目录。",
     ),
     "disk.too_small": Text(
-        "The checkpoints do not fit on the disk of the runs: {count} of {gib} GiB each need {needed} GiB, and {free} "
-        "GiB are free.",
-        "运行目录所在磁盘放不下检查点：{count} 个、每个 {gib} GiB，共需 {needed} GiB，而空闲 {free} GiB。",
+        "The checkpoints do not fit on the disk of the runs: {count} of {gib} GiB each, with "
+        "what else the run writes, need {needed} GiB, and {free} GiB are free.",
+        "运行目录所在磁盘放不下检查点：{count} 个、每个 {gib} GiB，连同其他写入共需 {needed} GiB，而空闲 {free} GiB。",
         "Save less often, train with LoRA, or ask the administrator for room.",
         "请降低保存频率，改用 LoRA，或请管理员腾出空间。",
     ),
+    "disk.too_slow": Text(
+        "A checkpoint of about {gib} GiB a machine takes about {minutes} minutes at the {speed} MB/s that the disk of "
+        "the runs was written with on {measured}; after {limit} minutes the processes that wait for it give up.",
+        "每台机器约 {gib} GiB 的检查点，按运行目录所在磁盘的写入速度 {speed} MB/s（{measured} 测得）约需 {minutes} "
+        "分钟；超过 {limit} 分钟，等待的进程会超时退出。",
+        "Put the runs on a faster disk, spread the training over more machines, or train with LoRA.",
+        "请把运行目录放到更快的磁盘上，使用更多机器分担，或改用 LoRA。",
+    ),
     "disk.little_room": Text(
-        "The checkpoints leave little room on the disk of the runs: {count} of {gib} GiB each need {needed} GiB, and "
-        "{free} GiB are free.",
-        "检查点写入后运行目录所在磁盘余量很小：{count} 个、每个 {gib} GiB，共需 {needed} GiB，而空闲 {free} GiB。",
+        "The checkpoints leave little room on the disk of the runs: {count} of {gib} GiB each, "
+        "with what else the run writes, need {needed} GiB, and {free} GiB are free.",
+        "检查点写入后运行目录所在磁盘余量很小："
+        "{count} 个、每个 {gib} GiB，连同其他写入共需 {needed} GiB，而空闲 {free} GiB。",
         "Save less often, or ask the administrator for room.",
         "请降低保存频率，或请管理员腾出空间。",
     ),

@@ -3,6 +3,12 @@
 from engine.texts.entry import Text
 
 TEXTS = {
+    "llama_factory.rows_lost": Text(
+        "{written} rows were prepared, but LLaMA-Factory trained on {read}.",
+        "已准备 {written} 行，但 LLaMA-Factory 只用了 {read} 行进行训练。",
+        "Show the log of the training to the administrator: this release of LLaMA-Factory reads the data otherwise.",
+        "请把训练日志提供给管理员：此版本的 LLaMA-Factory 读取数据的方式不同。",
+    ),
     "stage.cannot_start": Text(
         "The stage {stage} could not be started: {reason}.",
         "无法启动阶段 {stage}：{reason}。",
@@ -92,10 +98,35 @@ TEXTS = {
         "请使用更长或更多的行，或增大序列长度。",
     ),
     "preprocess.no_chat_template": Text(
-        "The tokenizer in {path} has no chat template, which fine-tuning on conversations needs.",
-        "{path} 中的分词器没有对话模板，而对话微调需要它。",
-        "Use the folder of the model's chat or instruct version.",
-        "请使用该模型的 chat 或 instruct 版本的目录。",
+        "The tokenizer in {path} has no chat template, which fine-tuning on conversations needs, and is of no known "
+        "family.",
+        "{path} 中的分词器没有对话模板，而对话微调需要它；也无法判断其系列。",
+        "Use the folder of the model's chat or instruct version, or choose a chat template: {known}.",
+        "请使用该模型的 chat 或 instruct 版本的目录，或选择对话模板：{known}。",
+    ),
+    "preprocess.unknown_template": Text(
+        "There is no chat template named {template}.",
+        "没有名为 {template} 的对话模板。",
+        "Leave it empty for the tokenizer's own, or use one of: {known}.",
+        "请留空以使用分词器自带的模板，或使用以下之一：{known}。",
+    ),
+    "preprocess.template_tokens": Text(
+        "The chat template {template} writes tokens that this tokenizer does not have: {tokens}.",
+        "对话模板 {template} 使用了此分词器没有的词元：{tokens}。",
+        "Leave the template empty, or choose the one of the model's own family.",
+        "请将模板留空，或选择与模型同系列的模板。",
+    ),
+    "preprocess.broken_template": Text(
+        "The chat template of the tokenizer in {path} is wrong: {reason}.",
+        "{path} 中分词器的对话模板有误：{reason}。",
+        "Correct it there, or choose a template of a family.",
+        "请在该处改正，或选择某一系列的模板。",
+    ),
+    "preprocess.template_refuses": Text(
+        "The chat template does not take a question with an answer: {reason}.",
+        "对话模板不接受一问一答：{reason}。",
+        "Choose a template of a family.",
+        "请选择某一系列的模板。",
     ),
     "preprocess.no_end_token": Text(
         "The tokenizer in {path} has no end-of-text token, which separates documents.",

@@ -14,6 +14,12 @@ class Node(models.Model):
     """Name → version of each framework that the node can really start."""
     memory_gib = models.FloatField(_("memory (GiB)"), null=True)
     """Main memory of the machine: what processes on a CPU share."""
+    write_mb_per_second = models.FloatField(_("write speed (MB/s)"), null=True)
+    """Of the disk of the runs, each write on the disk before it counts; as last measured."""
+    write_measured = models.DateTimeField(_("write speed measured"), null=True)
+    gflops = models.FloatField(_("matrix products (GFLOP/s)"), null=True)
+    """Of all cores of a CPU together in fp32; as last measured by the engine."""
+    gflops_measured = models.DateTimeField(_("matrix products measured"), null=True)
     last_seen = models.DateTimeField(_("last seen"))
 
     class Meta:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from jobs.models.tables import Hardware
     from jobs.models.trainable import TrainableModel
 
+MOST_CARDS = 16
+MOST_LETTERS = 30_000
+"""Of a note: a cell of a spreadsheet holds 32,767, and one of CSV not much more than four times as many."""
 SHARE_ABOVE, SHARE_BELOW = MinValueValidator(0.01), MaxValueValidator(1.0)
 
 
@@ -46,12 +49,31 @@ def _named(table: str, name: str) -> Any:
     return row
 
 
+def model_named(name: str) -> TrainableModel | None:
+    row: TrainableModel | None = _named("TrainableModel", name)
+    return row
+
+
 def known_model(name: str) -> TrainableModel:
     """The row of a model."""
-    row: TrainableModel | None = _named("TrainableModel", name)
+    row = model_named(name)
     if row is None:
         raise ValidationError({"model": _("The model table has no row of this name.")})
     return row
+
+
+def unknown_model(name: str) -> dict[str, str]:
+    """A doubt and no fault: the printed tables, too, name models that cannot be trained."""
+    if model_named(name) is not None:
+        return {}
+    return {"model": _("The model table has no row “%(name)s”.") % {"name": name}}
+
+
+def cards_of_node(cards: int | None) -> None:
+    """No machine of these tables has more."""
+    if cards and cards > MOST_CARDS:
+        words = _("A node has at most %(most)d cards.") % {"most": MOST_CARDS}
+        raise ValidationError({"cards_per_node": words})
 
 
 def device_count(name: str, devices: int | None, suspect: str) -> None:
@@ -72,6 +94,12 @@ def device_count(name: str, devices: int | None, suspect: str) -> None:
         )
 
 
+def length_of_text(name: str, text: str) -> None:
+    if len(text) > MOST_LETTERS:
+        numbers = {"count": len(text), "most": MOST_LETTERS}
+        raise ValidationError({name: _("It has %(count)d characters; at most %(most)d are kept.") % numbers})
+
+
 def estimated(framework: str, estimate: bool) -> None:
     """Only cells that no page prints: a printed one that is marked so would no longer be the least that is accepted."""
     if estimate and framework != "native":
@@ -87,8 +115,10 @@ def devices_of_node(cards: int | None, dies: int | None, devices: int | None, st
         raise ValidationError({"device_step": _("The devices of a node must be a multiple of the step.")})
 
 
-def parallel_sizes(model: TrainableModel, tensor: int | None, pipeline: int | None) -> None:
-    """Whole attention heads and key-value heads on each device, and a layer in each stage."""
+def parallel_sizes(model: TrainableModel | None, tensor: int | None, pipeline: int | None) -> None:
+    """Whole attention heads and key-value heads on each device, and a layer in each stage, of a model that we know."""
+    if model is None:
+        return
     heads, layers = model.heads_to_split, model.num_hidden_layers
     if tensor and heads is not None and any(number % tensor for number in heads):
         names = {"heads": heads[0], "key_value_heads": heads[1]}

@@ -6,6 +6,8 @@ rule, the rule makes way for it and for nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -37,6 +39,17 @@ class Sourced(models.Model):
         """Save a change that a person made; loading the tables again will not overwrite it."""
         self.edited = True
         self.save()
+
+    def clean_fields(self, exclude: Collection[str] | None = None) -> None:
+        """A text must survive an export, too."""
+        super().clean_fields(exclude=exclude)
+        for field in self._meta.fields:
+            if isinstance(field, models.TextField) and field.name not in (exclude or ()):
+                rules.length_of_text(field.name, getattr(self, field.name))
+
+    def doubts(self) -> dict[str, str]:
+        """Column → what may be right but should be looked at."""
+        return {}
 
 
 class Hardware(Sourced):
@@ -116,9 +129,13 @@ class ParallelConfig(Sourced):
 
     def clean(self) -> None:
         """The sizes must divide heads and devices, and leave every stage a layer. Raises ValidationError."""
-        model = rules.known_model(self.model)
+        rules.cards_of_node(self.cards_per_node)
+        model = rules.model_named(self.model)
         rules.parallel_sizes(model, self.tensor_parallel_size, self.pipeline_parallel_size)
         rules.sizes_in_devices(self.tensor_parallel_size, self.pipeline_parallel_size, self.nodes, self.cards_per_node)
+
+    def doubts(self) -> dict[str, str]:
+        return rules.unknown_model(self.model)
 
     def __str__(self) -> str:
         return f"{self.model} {self.seq_length}"
@@ -149,6 +166,12 @@ class Accumulation(Sourced):
             models.UniqueConstraint(fields=("model", "strategy", "seq_length", "source"), name="one_accumulation")
         ]
 
+    def clean(self) -> None:
+        rules.cards_of_node(self.cards_per_node)
+
+    def doubts(self) -> dict[str, str]:
+        return rules.unknown_model(self.model)
+
     def __str__(self) -> str:
         return f"{self.model} {self.strategy} {self.seq_length}"
 
@@ -174,6 +197,9 @@ class InferenceLimit(Sourced):
         ordering = ("model", "memory_gib", "version")
         constraints = [models.UniqueConstraint(fields=("model", "memory_gib", "version"), name="one_inference_limit")]
 
+    def doubts(self) -> dict[str, str]:
+        return rules.unknown_model(self.model)
+
     def __str__(self) -> str:
         return f"{self.model} {self.memory_gib} GiB"
 
@@ -192,6 +218,9 @@ class Quantization(Sourced):
         verbose_name_plural = _("quantization support")
         ordering = ("model", "method", "version")
         constraints = [models.UniqueConstraint(fields=("model", "method", "version"), name="one_quantization")]
+
+    def doubts(self) -> dict[str, str]:
+        return rules.unknown_model(self.model)
 
     def __str__(self) -> str:
         return f"{self.model} {self.method}"

@@ -12,6 +12,7 @@ import pytest
 from engine.catalog import load
 from engine.planner import Verdict, check
 from engine.planner.files import dataset
+from engine.planner.files.identity import DIMENSIONS
 from engine.problems import Problem
 from tests.engine.asked import native
 from tests.model_folders import make_model
@@ -93,9 +94,11 @@ def test_a_file_without_rows_is_refused(model: Path, data: Path, content: bytes,
     assert only(ask(model, data)).code == code
 
 
-def test_a_missing_file_and_a_folder_are_refused(model: Path, data: Path) -> None:
+def test_a_missing_file_and_a_folder_without_data_are_refused(model: Path, data: Path) -> None:
     assert only(ask(model, data.with_name("none.json"))).code == "dataset.missing"
-    assert only(ask(model, data.parent / "model")).code == "dataset.not_a_file"
+    assert only(ask(model, data.parent / "model")).code == "dataset.model_folder"
+    (data.parent / "empty").mkdir()
+    assert only(ask(model, data.parent / "empty")).code == "dataset.no_files"
     assert only(ask(model, "x" * 4096)).code in ("dataset.unreadable", "path.unusable")
 
 
@@ -191,13 +194,59 @@ def test_a_file_that_is_no_json_object_is_refused(model: Path, data: Path, name:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("architectures", ["Qwen2ForCausalLM"]), ("num_hidden_layers", 12), ("vocab_size", 99)]
+    ("key", "value"), [("architectures", ["Qwen2ForCausalLM"]), ("max_position_embeddings", 16384)]
 )
-def test_another_model_than_the_chosen_one_is_a_warning(model: Path, data: Path, key: str, value: Any) -> None:
+def test_what_a_variant_of_the_chosen_model_may_change_is_a_warning(
+    model: Path, data: Path, key: str, value: Any
+) -> None:
     (model / "config.json").write_text(json.dumps({**CONFIG, key: value}))
     verdict = ask(model, data)
     assert verdict.fits
     assert only(verdict).code == "model_path.differs"
+
+
+@pytest.mark.parametrize(("key", "value"), [("num_hidden_layers", 12), ("vocab_size", 9999), ("hidden_size", 640)])
+def test_dimensions_of_no_known_model_are_one_error(model: Path, data: Path, key: str, value: int) -> None:
+    (model / "config.json").write_text(json.dumps({**CONFIG, key: value, "num_key_value_heads": 5}))
+    problem = only(ask(model, data))
+    assert (problem.code, problem.severity) == ("model_path.unlike", "error")
+    for part in (f"{key} {value} (", "num_key_value_heads 5 (3)"):
+        assert part in str(problem.parameters["differences"])
+
+
+def config_of(name: str) -> dict[str, Any]:
+    """As the folder of a model of the tables has it; the first Qwen prints twice the intermediate size."""
+    shape = CATALOG.architectures[name]
+    dimensions = {key: getattr(shape, key) for key in DIMENSIONS}
+    if shape.model_type == "qwen":
+        dimensions["intermediate_size"] *= 2
+    return {"model_type": shape.model_type, **dimensions}
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOG.architectures if name != "smollm2-135m"])
+def test_weights_of_another_model_of_the_tables_are_one_error_that_names_it(model: Path, data: Path, name: str) -> None:
+    (model / "config.json").write_text(json.dumps(config_of(name)))
+    wrong = [problem for problem in ask(model, data).problems if problem.severity == "error"]
+    (problem,) = [one for one in wrong if one.code != "model_path.own_code"]
+    assert problem.code == "model_path.other_model"
+    assert CATALOG.architectures[str(problem.nearest["model"])].hidden_size == CATALOG.architectures[name].hidden_size
+    assert name in str(problem.parameters["found"]) or str(problem.parameters["found"]).count(",") == 2
+
+
+def test_models_of_equal_dimensions_are_all_named(model: Path, data: Path) -> None:
+    (model / "config.json").write_text(json.dumps(config_of("llama3.1-8b")))
+    assert only(ask(model, data)).parameters["found"] == "llama3-8b, llama3.1-8b"
+
+
+def test_a_variant_with_words_added_passes(model: Path, data: Path) -> None:
+    (model / "config.json").write_text(json.dumps({**config_of("smollm2-135m"), "vocab_size": 49152 + 64}))
+    assert ask(model, data).fits
+
+
+def test_dimensions_may_be_in_a_part_of_the_configuration(model: Path, data: Path) -> None:
+    vision = {"model_type": "qwen2_5_vl", "text_config": config_of("llama3.1-8b")}
+    (model / "config.json").write_text(json.dumps(vision))
+    assert "llama3.1-8b" in str(only(ask(model, data)).parameters["found"])
 
 
 def test_the_weights_may_allow_less_than_the_row(model: Path, data: Path) -> None:

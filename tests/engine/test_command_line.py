@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def test_five_mistakes_are_five_problems_in_less_than_a_second_without_torch(spe
     mistakes = native(
         model="smollm-135m",
         devices=3,
-        train__dataset__format="moss",
+        train__dataset__format="sharegtp",
         train__learning_rate="fast",
         train__layout__pipeline_parallel_size=2,
     )
@@ -77,13 +78,14 @@ def test_torch_and_the_site_stay_out(spec: Path, verb: str) -> None:
 
 
 def test_a_request_that_fits_ends_with_0_and_the_answer_has_the_agreed_keys(spec: Path) -> None:
-    result = engine("check", write(spec, request()), "--no-files", "--json", "--language", "zh-hans")
+    result = engine("check", write(spec, native()), "--no-files", "--json", "--language", "zh-hans")
     answer = json.loads(result.stdout)
     assert result.returncode == 0
     assert set(answer) == {"fits", "problems", "devices", "nearest"}
     assert set(answer["devices"]) == {"table", "unsupported", "floor", "recommended", "suspect"}
     assert {"code", "field", "severity", "message", "remedy", "parameters"} <= set(answer["problems"][0])
-    assert "本版本" in answer["problems"][0]["message"]
+    assert "native" in answer["problems"][0]["message"]
+    assert re.search(r"[\u4e00-\u9fff]", answer["problems"][0]["message"])
 
 
 def test_a_plan_is_printed_as_the_planner_makes_it(spec: Path) -> None:
@@ -98,13 +100,17 @@ def test_a_plan_can_be_read_by_a_person(spec: Path) -> None:
     assert "Each of the 2 processes" in result.stdout
 
 
-def test_a_framework_that_cannot_be_started_is_planned_without_stages_and_not_run(spec: Path, tmp_path: Path) -> None:
+def test_a_framework_beside_us_is_planned_with_its_commands(spec: Path, tmp_path: Path) -> None:
     write(spec, request())
     assert engine("check", spec, "--no-files").returncode == 0
     result = engine("plan", spec, "--no-files", "--json")
     made = json.loads(result.stdout)
-    assert (result.returncode, made["stages"], made["layout"]["tensor_parallel_size"]) == (0, [], 4)
-    assert "cannot start" in engine("plan", spec, "--no-files", "--language", "en").stdout
+    names = [stage["name"] for stage in made["stages"]]
+    assert (result.returncode, names) == (0, ["preprocess", "convert", "train", "export"])
+    assert made["layout"]["tensor_parallel_size"] == 4
+    shown = engine("plan", spec, "--no-files", "--language", "en").stdout
+    assert "posttrain_gpt.py" in shown
+    assert "--tensor-model-parallel-size 4" in shown
     refused = engine("run", spec, "--run-dir", tmp_path / "run")
     assert refused.returncode == 2
     assert not (tmp_path / "run" / "plan.json").exists()
@@ -206,3 +212,9 @@ def test_what_fits_is_a_verb() -> None:
 )
 def test_what_fits_refuses_what_it_does_not_know(wrong: list[str]) -> None:
     assert engine("fits", *wrong).returncode == 2
+
+
+def test_a_check_tells_the_estimate_of_our_own_engine_as_the_site_does(spec: Path) -> None:
+    write(spec, request(model="llama2-7b", framework="native", hardware="snt9b", devices=8))
+    answer = json.loads(engine("check", spec, "--no-files", "--json").stdout)
+    assert (answer["devices"]["table"], answer["devices"]["estimate"]) == (None, 4)

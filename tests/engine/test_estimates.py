@@ -8,12 +8,12 @@ import pytest
 
 from engine.catalog import load
 from engine.planner import check
-from engine.planner.estimates import estimated_rows
+from engine.planner.estimates import estimated_rows, with_estimates
 from tests.engine.asked import request
 
 CATALOG = load()
-ROWS = list(estimated_rows(CATALOG))
-WITH = replace(CATALOG, estimates={row.key: row for row in ROWS})
+WITH = with_estimates(CATALOG)
+ROWS = list(WITH.estimates.values())
 
 
 def test_an_estimate_is_marked_and_obeys_the_hardware() -> None:
@@ -73,5 +73,5 @@ def test_a_printed_number_has_no_estimate_beside_it() -> None:
 @pytest.mark.parametrize("hardware", ["snt9b", "snt9b23", "cuda"])
 def test_unknown_memory_gives_no_estimate(hardware: str) -> None:
     board = replace(CATALOG.hardware[hardware], memory_gib=None)
-    rows = estimated_rows(replace(CATALOG, hardware={hardware: board}))
+    rows = estimated_rows(replace(CATALOG, hardware={hardware: board}), [4096])
     assert list(rows) == []

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from engine import formats
-from engine.formats import Broken, Message, Sample, records
+from engine.formats import Broken, DataFile, Message, Sample, json_rows, kinds
+from engine.formats.records import Record
 
 ROW = {"instruction": "Say hello", "input": "in French", "output": "Bonjour"}
 
@@ -21,7 +22,7 @@ def write(folder: Path, name: str, content: str | bytes) -> Path:
 
 
 def read(folder: Path, format_name: str, content: str | bytes, name: str = "rows.json") -> list[Sample | Broken]:
-    return list(formats.get(format_name).read(write(folder, name, content)))
+    return list(formats.read_file(write(folder, name, content), format_name))
 
 
 def test_an_alpaca_row_joins_instruction_and_input_on_a_new_line(tmp_path: Path) -> None:
@@ -46,12 +47,12 @@ def test_rows_of_an_array_have_their_true_lines(tmp_path: Path, indent: int | No
 
 
 def test_lines_are_true_across_window_borders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "CHUNK", 7)
+    monkeypatch.setattr(json_rows, "CHUNK", 7)
     values: list[Any] = [{"text": "é" * n, "n": 10**n} for n in range(1, 40)] + [1.5, 12345678901234567890, True]
     content = json.dumps(values, indent=1, ensure_ascii=False)
     path = write(tmp_path, "rows.json", content)
-    found = list(records.records(path))
-    assert [r.value for r in found if isinstance(r, records.Record)] == values
+    found = list(kinds.records(DataFile(path, ""), "alpaca"))
+    assert [r.value for r in found if isinstance(r, Record)] == values
     starts = [number for number, line in enumerate(content.split("\n"), 1) if line.startswith(" ") and line[1] in "{1t"]
     assert [record.line for record in found] == starts
 
@@ -71,7 +72,7 @@ def test_a_broken_line_does_not_hide_the_rows_behind_it(tmp_path: Path) -> None:
 def test_an_array_broken_in_the_middle_gives_line_and_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    monkeypatch.setattr(records, "CHUNK", chunk)
+    monkeypatch.setattr(json_rows, "CHUNK", chunk)
     good = json.dumps(ROW)
     rows = read(tmp_path, "alpaca", f"[{good},\n {good}\n   {good}]")
     assert isinstance(rows[2], Broken)
@@ -83,7 +84,7 @@ def test_an_array_broken_in_the_middle_gives_line_and_column(
     [('[\n{"a": 1,\n "b" 2}]', 3, 6), ('[{"a": 1}\n', 2, 1), ('[{"a": 1}] x', 1, 12), ("[,]", 1, 2), ("[", 1, 2)],
 )
 def test_a_syntax_error_is_placed_where_json_places_it(tmp_path: Path, content: str, line: int, column: int) -> None:
-    last = list(records.records(write(tmp_path, "rows.json", content)))[-1]
+    last = list(kinds.records(DataFile(write(tmp_path, "rows.json", content), ""), "alpaca"))[-1]
     assert isinstance(last, Broken)
     assert (last.line, last.parameters["column"]) == (line, column)
     with pytest.raises(json.JSONDecodeError) as caught:

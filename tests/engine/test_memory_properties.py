@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -25,6 +26,8 @@ def asked(dice: random.Random, framework: str | None = None) -> tuple[Setting, L
         dice.choice([512, 4096, 8192, 65536]),
         dice.choice([1, 2, 4]),
     )
+    if chosen == "native" and dice.random() < 0.5:
+        question = replace(question, on_cpu=True, memory_gib=None)
     recompute = dice.choice(["none", "full"])
     layouts = list(legal(question, dice.choice([2, 8, 16, 64]), ANY, recompute=recompute, reuse=dice.random() < 0.5))
     return question, dice.choice(layouts)
@@ -50,8 +53,6 @@ def test_the_parts_sum_to_the_whole(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_memory_never_falls_with_length_or_micro_batch(seed: int) -> None:
-    from dataclasses import replace
-
     dice = random.Random(seed)
     question, layout = asked(dice)
     longer = replace(question, seq_length=question.seq_length + dice.choice([1, 100, 4096]))

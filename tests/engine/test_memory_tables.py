@@ -168,6 +168,10 @@ def test_a_published_script_fits_as_it_is(row: dict[str, str]) -> None:
     assert estimate(question, layout).fits
 
 
+def test_no_published_script_has_been_lost() -> None:
+    assert len(list(published("layouts"))) == 12
+
+
 def test_the_cluster_of_the_published_deepseek_script_fits() -> None:
     layout = Layout(
         devices=512,

@@ -21,10 +21,6 @@ LLAMA2_STYLE = (
     "{% for m in messages %}{% if m['role'] == 'user' %}{{ bos_token + '[INST] ' + m['content'] + ' [/INST]' }}"
     "{% else %}{{ ' ' + m['content'] + ' ' + eos_token }}{% endif %}{% endfor %}"
 )
-REWRITES = (
-    "{% for m in messages %}{{ m['role'] + ': ' + (m['content'] if loop.last else '(left out)') + '\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ 'assistant: ' }}{% endif %}"
-)
 TURNS = (
     Message("system", "Be brief."),
     Message("user", "Where is platform 2?"),
@@ -40,7 +36,8 @@ def tokenizer(tiny_model: Path) -> PreTrainedTokenizerBase:
 
 
 def encoded(tokenizer: PreTrainedTokenizerBase, *messages: Message) -> tuple[list[int], list[int]]:
-    ids, labels = chat.encode(tokenizer, [chat.render(tokenizer, Sample(1, messages=messages))])[0]
+    chosen = chat.Chat(tokenizer)
+    ids, labels = chosen.encode([chosen.render(Sample(1, messages=messages))])[0]
     return ids.tolist(), labels.tolist()
 
 
@@ -71,12 +68,6 @@ def test_the_mask_follows_another_template_too(tokenizer: PreTrainedTokenizerBas
     tokenizer.chat_template = LLAMA2_STYLE
     _, labels = encoded(tokenizer, *TURNS[1:])
     assert learnt(tokenizer, labels) == " All aboard! Over the bridge. <|im_end|> 列车即将出发。 <|im_end|>"
-
-
-def test_a_template_that_rewrites_the_past_is_said_not_guessed(tokenizer: PreTrainedTokenizerBase) -> None:
-    tokenizer.chat_template = REWRITES
-    with pytest.raises(chat.Unusable, match="template_rewrites_history"):
-        chat.render(tokenizer, Sample(1, messages=TURNS[1:]))
 
 
 def stage(tmp_path: Path, model: Path, rows: list[dict[str, Any]], **train: Any) -> tuple[TokenStore, dict[str, Any]]:
@@ -142,7 +133,7 @@ def test_documents_become_one_stream_cut_into_equal_samples(
 
 def test_tools_reach_the_model_within_the_system_message(tokenizer: PreTrainedTokenizerBase) -> None:
     sample = Sample(1, messages=TURNS, tools="timetable(station)")
-    assert "Be brief.\n\ntimetable(station)<|im_end|>" in chat.render(tokenizer, sample).text
+    assert "Be brief.\n\ntimetable(station)<|im_end|>" in chat.Chat(tokenizer).render(sample).text
 
 
 def test_rows_that_were_dropped_or_cut_are_told_to_the_person(tiny_model: Path, tmp_path: Path) -> None:

@@ -83,8 +83,9 @@ def test_a_doubted_number_is_kept_and_the_safer_one_named() -> None:
 
 def test_our_own_rows_are_there() -> None:
     smol, tiny = CATALOG.models["smollm2-135m"], CATALOG.models["tiny-llama"]
-    assert (smol.frameworks, smol.total_params, smol.template) == (("native",), 134_515_008, "chatml")
-    assert (tiny.frameworks, tiny.max_position_embeddings, tiny.status) == (("native",), 2048, "sample")
+    assert (smol.frameworks, smol.total_params) == (("native", "llama-factory"), 134_515_008)
+    assert (tiny.frameworks, tiny.max_position_embeddings) == (("native", "llama-factory"), 2048)
+    assert (smol.template, tiny.template, tiny.status) == ("smollm2", "chatml", "sample")
     assert CATALOG.hardware["cpu"].devices_per_node == 64
     assert CATALOG.hardware["snt9b23"].memory_gib == 64
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.forms import model_to_dict
 from pytest_django import DjangoAssertNumQueries
 
 from engine.catalog import TABLES, load
 from jobs.catalog import current
 from jobs.models import Hardware, MinDevices, TrainableModel
-from jobs.seed import BY_US, load_tables
+from jobs.seed import BY_US, load_tables, refresh_estimates
 from jobs.table_values import TABLES as ROWS
 
 pytestmark = pytest.mark.django_db
@@ -189,3 +190,24 @@ def test_an_edited_memory_changes_the_estimates_of_the_next_loading_but_no_edite
 def test_loading_asks_few_questions_of_the_database(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_max_num_queries(80):
         load_tables(load())
+
+
+def test_a_length_that_a_person_adds_brings_no_estimates_of_every_model() -> None:
+    load_tables(load())
+    before = current().estimates
+    row = MinDevices.objects.get(
+        model="llama3.1-8b", strategy="full", seq_length=4096, framework="mindspeed-llm", hardware="snt9b"
+    )
+    MinDevices(**{**model_to_dict(row, exclude=["id"]), "seq_length": 5000}).save_edited()
+    assert refresh_estimates() == []
+    load_tables(load())
+    assert current().estimates == before
+
+
+def test_editing_every_row_of_a_length_leaves_its_estimates() -> None:
+    load_tables(load())
+    before = current().estimates
+    for row in MinDevices.objects.filter(seq_length=4096, estimate=False):
+        row.save_edited()
+    refresh_estimates()
+    assert current().estimates == before

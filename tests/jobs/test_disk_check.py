@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from django.utils import timezone
 
 from engine.planner.memory.parameters import count
 from engine.problems import Problem
 from jobs.catalog import current
+from jobs.models import Node
 from jobs.submit import preview
 from tests.jobs.rows import node
 
@@ -69,6 +71,51 @@ def test_adapters_are_small(spec: dict[str, Any], disk: Callable[[float], None])
     node()
     disk(one_checkpoint())
     spec["train"]["strategy"] = "lora"
+    assert said(spec) is None
+
+
+@pytest.mark.parametrize(("framework", "bytes_each"), [("mindspeed-llm", 14 + 2 * 2), ("llama-factory", 14 + 2)])
+def test_every_framework_is_compared_with_the_disk(
+    spec: dict[str, Any], disk: Callable[[float], None], framework: str, bytes_each: int
+) -> None:
+    """bf16 weights and three fp32 states, and the weights in the forms that the run writes beside them."""
+    node(hardware="snt9b", devices=8, frameworks={framework: "1"})
+    spec |= {"framework": framework, "hardware": "snt9b", "model": "llama3.1-8b", "devices": 8}
+    spec["train"] |= {"seq_length": 4096, "train_iters": 100, "save_interval": 100}
+    needed = bytes_each * count(current().architectures["llama3.1-8b"]).total
+    for free, code in ((needed - 1, "disk.too_small"), (needed, "disk.little_room"), (1.21 * needed, None)):
+        disk(free)
+        problem = said(spec)
+        assert (None if problem is None else problem.code) == code
+    spec["train"] |= {"train_iters": 1000}
+    problem = said(spec)
+    assert problem is not None
+    assert problem.parameters["count"] == 10
+
+
+def test_a_disk_that_is_written_too_slowly_is_a_warning_with_the_time(
+    spec: dict[str, Any], disk: Callable[[float], None]
+) -> None:
+    disk(1e15)
+    one = node(hardware="snt9b", devices=8, frameworks={"mindspeed-llm": "1"}, write_measured=timezone.now())
+    spec |= {"framework": "mindspeed-llm", "hardware": "snt9b", "model": "llama3.1-8b", "devices": 8}
+    spec["train"]["seq_length"] = 4096
+    assert said(spec) is None  # not measured
+    size = 14 * count(current().architectures["llama3.1-8b"]).total
+    within = size / (36 * 60) / 1e6
+    for speed, found in ((within * 1.01, False), (within / 2, True)):
+        Node.objects.filter(pk=one.pk).update(write_mb_per_second=speed)
+        problem = said(spec)
+        assert (problem is not None) == found
+    assert problem is not None
+    assert (problem.code, problem.severity, problem.parameters["minutes"]) == ("disk.too_slow", "warning", 72)
+    spec["devices"] = 16  # two machines write half of it each
+    problem = said(spec)
+    assert problem is None or problem.code != "disk.too_slow"
+
+
+def test_a_process_that_nobody_waits_for_may_write_slowly(spec: dict[str, Any]) -> None:
+    node(write_mb_per_second=0.001, write_measured=timezone.now())
     assert said(spec) is None
 
 

@@ -10,6 +10,7 @@ import pytest
 from jobs import node_report
 from jobs.models import Node
 from jobs.node_report import report
+from tests.engine.stand_in_llama_factory import make
 from tests.made_runs import PROJECT_ROOT
 
 pytestmark = pytest.mark.django_db
@@ -36,8 +37,25 @@ def test_the_environment_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> N
     assert (node.hardware, node.devices) == ("snt9b23", 16)
 
 
+def test_a_framework_with_an_interpreter_of_its_own_is_found_by_its_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "llama-factory" not in report().frameworks
+    monkeypatch.setenv("TRAINYARD_LLAMA_FACTORY_PYTHON", str(make(tmp_path)))
+    assert report().frameworks["llama-factory"] == "0.9.5"
+    monkeypatch.setenv("TRAINYARD_LLAMA_FACTORY_PYTHON", "/bin/false")
+    assert "llama-factory" not in report().frameworks
+
+
+def test_a_checkout_counts_only_with_its_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINYARD_MINDSPEED_LLM_HOME", str(tmp_path))
+    assert "mindspeed-llm" not in report().frameworks
+    (tmp_path / "pretrain_gpt.py").touch()
+    assert "mindspeed-llm" in report().frameworks
+
+
 def test_a_framework_counts_only_when_all_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_report, "PACKAGES", {"native": ("torch", "no-such-package")})
+    monkeypatch.setattr(node_report, "NATIVE", ("torch", "no-such-package"))
     assert report().frameworks == {}
 
 

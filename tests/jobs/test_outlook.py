@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.frameworks import mindspeed_llm
 from engine.planner.nearest import changed
 from engine.spec import JobSpec
 from jobs import what_fits
@@ -38,7 +40,10 @@ def test_a_job_that_can_start_has_the_very_plan_that_will_be_stored(spec: dict[s
     assert outlook(spec).plan == preview(spec)[1]
 
 
-def test_a_framework_that_nobody_starts_is_planned_and_said_once_as_a_warning(spec: dict[str, Any]) -> None:
+def test_a_framework_that_nobody_starts_is_planned_and_said_once_as_a_warning(
+    spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mindspeed_llm, "DESCRIPTION", replace(mindspeed_llm.DESCRIPTION, launchable=False))
     node()
     found = outlook(far(spec))
     assert found.plan is not None
@@ -48,6 +53,19 @@ def test_a_framework_that_nobody_starts_is_planned_and_said_once_as_a_warning(sp
     assert about["framework.not_launchable"] == "warning"
     assert not {"framework.nowhere", "hardware.not_here"} & about.keys()
     assert preview(far(spec))[1] is None
+
+
+def test_a_framework_that_no_node_has_is_planned_with_its_commands_but_not_queued(spec: dict[str, Any]) -> None:
+    node()
+    asked = {**far(spec), "framework": "llama-factory"}
+    found = outlook(asked)
+    assert found.plan is not None
+    assert [stage.name for stage in found.plan.stages] == ["preprocess", "train", "export"]
+    about = {problem.code: problem.severity for problem in found.verdict.problems}
+    assert (about["framework.nowhere"], about["hardware.not_here"]) == ("warning", "warning")
+    verdict, plan = preview(asked)
+    assert plan is None
+    assert "error" in {problem.severity for problem in verdict.problems if problem.code == "framework.nowhere"}
 
 
 def test_a_plan_needs_no_files_yet(spec: dict[str, Any]) -> None:

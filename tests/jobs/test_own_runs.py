@@ -74,9 +74,26 @@ def test_only_runs_of_the_team_that_were_like_the_request_count() -> None:
     assert with_own_runs(load(), SPEC, None).own_runs == {}
     for changes in ({"model": "llama2-7b"}, {"hardware": "snt9b"}, {"framework": "llama-factory"}):
         assert with_own_runs(load(), SPEC.model_copy(update=changes), run.job.team).own_runs == {}
-    for name, value in (("strategy", "lora"), ("seq_length", 128)):
-        train = SPEC.train.model_copy(update={name: value})
-        assert with_own_runs(load(), SPEC.model_copy(update={"train": train}), run.job.team).own_runs == {}
+    train = SPEC.train.model_copy(update={"strategy": "lora"})
+    assert with_own_runs(load(), SPEC.model_copy(update={"train": train}), run.job.team).own_runs == {}
+
+
+def test_runs_of_another_length_count_until_there_is_one_of_the_same() -> None:
+    run = finish([900.0])
+    longer = SPEC.model_copy(update={"train": SPEC.train.model_copy(update={"seq_length": 128})})
+    assert with_own_runs(load(), longer, run.job.team).own_runs == {KEY: (900.0,)}
+    RunSpeed.objects.create(
+        run=Run.objects.create(job=run.job, number=2),
+        team=run.job.team,
+        model="smollm2-135m",
+        framework="native",
+        strategy="full",
+        seq_length=128,
+        hardware="cpu",
+        tokens_per_second_per_device=500.0,
+    )
+    assert list(with_own_runs(load(), longer, run.job.team).own_runs.values()) == [(500.0,)]
+    assert with_own_runs(load(), SPEC, run.job.team).own_runs == {KEY: (900.0,)}
 
 
 def test_the_newest_runs_count_and_one_question_is_asked(django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -97,7 +114,7 @@ def test_the_newest_runs_count_and_one_question_is_asked(django_assert_num_queri
 
 def test_the_time_names_own_runs_as_its_basis(spec: dict[str, Any], team: Team, alice: User) -> None:
     spec["train"] |= {"train_iters": 100, "global_batch_size": 1, "micro_batch_size": 1}
-    assert _eta(spec, team) is None  # our own engine has no usual figure
+    assert _eta(spec, team) is None  # no machine has reported yet
     for speed in (900.0, 1000.0, 1100.0):
         finish([speed])
     eta = _eta(spec, team)
@@ -111,7 +128,14 @@ def test_the_time_names_own_runs_as_its_basis(spec: dict[str, Any], team: Team, 
     job = submit(spec, team=team, user=alice)
     assert job.plan["eta"]["basis"] == "own_runs"
     assert sorted(job.verdict["rows"]["own_runs"]) == [900.0, 1000.0, 1100.0]
-    assert _eta(spec, Team.objects.create(name="elsewhere")) is None
+    elsewhere = _eta(spec, Team.objects.create(name="elsewhere"))
+    assert elsewhere is not None
+    assert elsewhere.basis == "cpu_cores"
+    spec["train"]["seq_length"] = 128
+    other = _eta(spec, team)
+    assert other is not None
+    assert other.basis == "own_runs_scaled"
+    assert other.seconds_high / other.seconds_low > eta.seconds_high / eta.seconds_low
 
 
 def _eta(spec: dict[str, Any], team: Team) -> Any:

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Sequence
 
+import openpyxl
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
@@ -25,15 +26,35 @@ def as_csv(*rows: Sequence[str], header: Sequence[str] = HEADER, ending: str = "
     return text.getvalue().encode()
 
 
+def as_xlsx(*rows: Sequence[object], header: Sequence[object] = HEADER) -> bytes:
+    """Each cell as Excel would keep it: what is a number is one; of `=` a formula."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (header, *rows):
+        sheet.append([int(cell) if isinstance(cell, str) and cell.isdecimal() else cell for cell in row])
+    return saved(book)
+
+
+def saved(book: openpyxl.Workbook) -> bytes:
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
 def changed(**cells: str) -> tuple[str, ...]:
     """ROW with other cells."""
     return tuple(cells.get(name, cell) for name, cell in zip(HEADER, ROW, strict=True))
 
 
-def upload(admin: Client, data: bytes, table: str = "mindevices", kind: str = CSV, **headers: str) -> str:
-    """The page that answers an import."""
+def upload(
+    admin: Client, data: bytes, table: str = "mindevices", kind: str = CSV, *, whole: bool = False, **headers: str
+) -> str:
+    """The page that answers an import. whole: the file is the whole table."""
     file = SimpleUploadedFile("table.csv", data)
-    values = {"format": kind, "resource": "0", "import_file": file}
+    values: dict[str, object] = {"format": kind, "resource": "0", "import_file": file}
+    if whole:
+        values["whole"] = "on"
     response = admin.post(f"/admin/jobs/{table}/import/", values, headers=headers or None)
     assert response.status_code == 200
     return html.unescape(response.content.decode())
@@ -45,9 +66,26 @@ def told(page: str) -> list[str]:
     return re.findall(r"<li>(.*?)</li>", "".join(lists), re.S)
 
 
-def confirm(admin: Client, page: str, table: str = "mindevices") -> HttpResponse:
-    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
-    answer: HttpResponse = admin.post(f"/admin/jobs/{table}/process_import/", {**hidden, "confirm": "yes"})
+def remarks(page: str) -> list[str]:
+    """What the preview says beside the rows."""
+    found = re.search(r'<ul class="messagelist" id="remarks">(.*?)</ul>', page, re.S)
+    return re.findall(r'<li class="warning">(.*?)</li>', found[1], re.S) if found else []
+
+
+def totals(page: str) -> list[int]:
+    """New, changed, removed and unchanged rows of a preview."""
+    found = re.search(r'<p id="totals">(.*?)</p>', page, re.S)
+    return [int(number) for number in re.findall(r"\d+", found[1])] if found else []
+
+
+def hidden(page: str) -> dict[str, str]:
+    """What the confirmation hands in."""
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
+
+
+def confirm(admin: Client, page: str, table: str = "mindevices", **changes: str) -> HttpResponse:
+    values = {**hidden(page), "confirm": "yes", **changes}
+    answer: HttpResponse = admin.post(f"/admin/jobs/{table}/process_import/", values)
     return answer
 
 

@@ -52,8 +52,6 @@ def test_a_changed_row_rules_at_once_is_marked_and_can_be_undone(admin: Client) 
     [
         ({"devices": 0}, "greater than or equal to 1"),
         ({"devices": 3}, "in steps of 2"),
-        ({"hardware": "abacus"}, "no row of this name"),
-        ({"seq_length": 0}, "greater than or equal to 1"),
     ],
 )
 def test_a_wrong_number_is_refused_in_plain_words(admin: Client, changes: dict[str, object], words: str) -> None:
@@ -61,6 +59,23 @@ def test_a_wrong_number_is_refused_in_plain_words(admin: Client, changes: dict[s
     page = admin.post(f"/admin/jobs/mindevices/{row.pk}/change/", _form(row, **changes)).content.decode()
     assert words in page
     assert not MinDevices.objects.get(pk=row.pk).edited
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"hardware": "abacus"}, "no row of this name"),
+        ({"seq_length": 0}, "greater than or equal to 1"),
+        ({"seq_length": 10**30}, "less than or equal to"),
+        ({"note": "long " * 7000}, "at most 30000"),
+        ({}, "already exists"),
+    ],
+)
+def test_a_wrong_new_row_is_refused_in_plain_words(admin: Client, changes: dict[str, object], words: str) -> None:
+    before = MinDevices.objects.count()
+    page = admin.post("/admin/jobs/mindevices/add/", _form(_cell("snt9b23"), **changes)).content.decode()
+    assert words in page
+    assert MinDevices.objects.count() == before
 
 
 def test_empty_means_unsupported(admin: Client) -> None:

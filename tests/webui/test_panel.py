@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from engine.frameworks import mindspeed_llm
 from engine.plan import Memory
 from engine.planner import check
 from jobs.catalog import current
@@ -21,7 +24,10 @@ AsUser = Callable[[User], Client]
 FAR = {"model": "llama3.1-8b", "framework": "mindspeed-llm", "hardware": "snt9b", "train.seq_length": "4096"}
 
 
-def test_what_cannot_be_started_is_planned_and_says_so(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:
+def test_what_cannot_be_started_is_planned_and_says_so(
+    as_user: AsUser, alice: User, inputs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mindspeed_llm, "DESCRIPTION", replace(mindspeed_llm.DESCRIPTION, launchable=False))
     panel = as_user(alice).post("/jobs/check/", {**inputs, **FAR, "devices": "8"}).content.decode()
     assert "llama3.1-8b, full, 4096, MindSpeed-LLM on Snt9B fits on 8 cards; the table asks for 4." in panel
     assert "This release does not start MindSpeed-LLM." in panel
@@ -29,6 +35,28 @@ def test_what_cannot_be_started_is_planned_and_says_so(as_user: AsUser, alice: U
     assert re.search(r"GiB in each card \(\d+ %\)", panel)
     assert "1 iterations from the 20 rows of the dataset." in panel
     assert "of 313 TFLOP/s" in panel
+
+
+def test_a_framework_of_others_shows_its_command_and_files_an_option_to_a_line(
+    as_user: AsUser, alice: User, inputs: dict[str, str]
+) -> None:
+    asked = {**inputs, **FAR, "framework": "llama-factory", "devices": "8"}
+    panel = html.unescape(as_user(alice).post("/jobs/check/", asked).content.decode())
+    assert "{llama_factory_python} -m torch.distributed.run \\\n    --nnodes 1 \\\n" in panel
+    assert "<summary><code>config/train.yaml</code></summary>" in panel
+    assert '\ntemplate: "llama3"\nstage: "sft"\n' in panel
+    assert "<summary><code>config/deepspeed.json</code></summary>" in panel
+
+
+def test_the_commands_of_mindspeed_llm_are_shown_an_option_to_a_line(
+    as_user: AsUser, alice: User, inputs: dict[str, str]
+) -> None:
+    panel = html.unescape(as_user(alice).post("/jobs/check/", {**inputs, **FAR, "devices": "8"}).content.decode())
+    assert "This release does not start" not in panel
+    assert "{mindspeed_llm_python} preprocess_data.py \\\n    --input {run_dir}/data/rows.jsonl \\\n" in panel
+    assert "{mindspeed_llm_python} convert_ckpt.py \\\n    --model-type GPT \\\n" in panel
+    assert "    --tensor-model-parallel-size 4 \\\n" in panel
+    assert "    --lora-target-modules" not in panel
 
 
 def test_what_does_not_fit_shows_the_bar_that_breaks_it(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:

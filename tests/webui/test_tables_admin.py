@@ -277,6 +277,41 @@ def test_gradient_accumulation_is_kept_with_a_job_of_its_framework(tables: None)
     assert "parallel_config" not in rows
 
 
+def test_the_job_page_shows_the_cells_beside_its_own(
+    admin: Client, alice: User, make_job: Callable[..., Job], as_user: Callable[[User], Client]
+) -> None:
+    job = make_job(alice)
+    assert job.verdict["rows"]["beside"] == []
+    job.verdict["rows"]["beside"] = [{"model": "llama3.1-8b", "strategy": "lora", "devices": 7777}]
+    job.save()
+    page = as_user(alice).get(f"/jobs/{job.pk}/").content.decode()
+    assert "Minimum devices: cells beside it" in page
+    assert "7777" in page
+
+
+def judged(model: str, strategy: str, seq_length: int) -> list[dict[str, object]]:
+    """The cells beside its own that a job with LLaMA-Factory on Snt9B keeps."""
+    from jobs.judged import judged_rows
+
+    spec = JobSpec.model_validate(
+        {
+            "name": "x", "model": model, "model_path": "x", "framework": "llama-factory", "hardware": "snt9b",
+            "devices": 8, "train": {"stage": "sft", "strategy": strategy, "seq_length": seq_length,
+                                    "dataset": {"path": "x", "format": "alpaca"}},
+        }
+    )  # fmt: skip
+    return judged_rows(spec, current())["beside"]  # type: ignore[no-any-return]
+
+
+def test_the_cells_that_a_verdict_quotes_are_kept_with_the_job(tables: None) -> None:
+    swapped = MinDevices.objects.filter(suspect="suspect.swapped", hardware="snt9b", strategy="full")[0]
+    kept = judged(swapped.model, "full", swapped.seq_length)
+    assert [(row["strategy"], row["seq_length"]) for row in kept] == [("lora", swapped.seq_length)]
+    lengths = {row["seq_length"] for row in judged("llama3.1-8b", "full", 6000)}
+    assert lengths == {4096, 8192}
+    assert judged("llama3.1-8b", "full", 4096) == []
+
+
 def test_a_doubt_and_an_estimate_are_told_in_words(admin: Client) -> None:
     doubted = admin.get("/tables/mindevices/?q=qwen2-7b&framework=llama-factory").content.decode()
     assert "suspect." not in doubted

@@ -10,11 +10,9 @@ from django.contrib import admin, messages
 from django.core.exceptions import NON_FIELD_ERRORS, PermissionDenied, ValidationError
 from django.db.models import JSONField, Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from import_export.admin import ImportExportModelAdmin
-from import_export.forms import ExportForm
 from simple_history.admin import SimpleHistoryAdmin
 
 from engine.frameworks import FOLDERS
@@ -22,9 +20,11 @@ from jobs.models import Hardware, MinDevices, TrainableModel
 from jobs.models.tables import Sourced
 from jobs.models.trainable import DIMENSIONS, EXPERTS, LATENT, VISION
 from jobs.seed import refresh_estimates
-from jobs.table_values import TABLES, Table
+from jobs.table_values import TABLES
 from webui.tables.bulk import change_selected
-from webui.tables.files import FORMATS, TableImportForm, resource_of
+from webui.tables.deleted import DeletedAdmin
+from webui.tables.files import resource_of
+from webui.tables.importing import ImportedAdmin
 from webui.tables.shown import SHOWN
 
 LAST = ("source", "note", "edited")
@@ -42,6 +42,15 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg]
         super().add_error(field, error)
 
 
+class ListedRowForm(RowForm):
+    """A row in a list: its cells are named after column and row, for those who do not see both."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs["aria-label"] = f"{field.label}, {self.instance}"
+
+
 class FrameworksField(forms.MultipleChoiceField):
     """A list of names, as boxes to tick."""
 
@@ -52,20 +61,27 @@ class FrameworksField(forms.MultipleChoiceField):
         super().__init__(choices=[(name, name) for name in FOLDERS], required=False, **named)
 
 
-class TableAdmin(ImportExportModelAdmin, SimpleHistoryAdmin):  # type: ignore[misc]
-    """A resource table."""
+class TableAdmin(ImportedAdmin, DeletedAdmin, SimpleHistoryAdmin):  # type: ignore[misc]
+    """A resource table. Another key is another row: it is given when a row is added, and cannot be changed."""
 
-    table: Table
-    formats = FORMATS
-    to_encoding = "utf-8-sig"  # type: ignore[assignment]  # without the mark a Chinese Excel takes the file for GBK
-    import_form_class = TableImportForm
-    # The other form of import-export has script in its attributes, which the site's policy forbids.
-    export_form_class = ExportForm  # type: ignore[assignment]
+    import_export_change_list_template = "admin/table_rows.html"
+    change_form_template = "admin/table_row.html"
     list_per_page = 100
     readonly_fields = ("edited",)
     actions = (change_selected,)
     form = RowForm
     formfield_overrides = {JSONField: {"form_class": FrameworksField}}
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
+        return self.readonly_fields if obj is None else (*self.readonly_fields, *self.table.key)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """`?like=` a row: its values, save for where they come from, which is the new row's own."""
+        like = self.get_object(request, request.GET.get("like", ""))
+        if like is None or not admin.ModelAdmin.has_view_permission(self, request, like):
+            return super().get_changeform_initial_data(request)
+        own = {"id", "estimate", "suspect", *LAST}
+        return {field.name: getattr(like, field.name) for field in self.opts.fields if field.name not in own}
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> list[Any]:
         """What a row is first, where it comes from last."""
@@ -73,59 +89,55 @@ class TableAdmin(ImportExportModelAdmin, SimpleHistoryAdmin):  # type: ignore[mi
         return [*names, *LAST]
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[forms.ModelForm[Any]]:
-        made: type[forms.ModelForm[Any]] = super().get_changelist_form(request, **{"form": RowForm, **kwargs})
+        made: type[forms.ModelForm[Any]] = super().get_changelist_form(request, **{"form": ListedRowForm, **kwargs})
         return made
 
     def save_model(self, request: HttpRequest, obj: Sourced, form: Any, change: bool) -> None:
-        obj._change_reason = ", ".join(form.changed_data)[:100]  # type: ignore[attr-defined]
+        """A form in which nothing was changed makes no row one that a person has edited."""
+        reverted = _is_of_history(request)
+        if change and not reverted and not form.changed_data:
+            return
+        names = ", ".join(form.changed_data)
+        obj._change_reason = (f"revert {names}".strip() if reverted else names)[:100]  # type: ignore[attr-defined]
         obj.save_edited()
-
-    def has_import_permission(self, request: HttpRequest) -> bool:
-        """An import may add and change rows."""
-        return self.has_add_permission(request) and admin.ModelAdmin.has_change_permission(self, request)
-
-    def has_export_permission(self, request: HttpRequest) -> bool:
-        return admin.ModelAdmin.has_view_permission(self, request)
-
-    def get_import_data_kwargs(self, **kwargs: Any) -> dict[str, Any]:
-        """All or nothing, also when the tables have changed between preview and confirmation."""
-        parent: Any = super()
-        return {**parent.get_import_data_kwargs(**kwargs), "rollback_on_validation_errors": True}
+        for words in obj.doubts().values():
+            messages.warning(request, words)
 
     def history_form_view(
         self, request: HttpRequest, object_id: str, version_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """simple-history hides the button from who may only look, and would take the form from them all the same."""
-        if request.method == "POST" and not admin.ModelAdmin.has_change_permission(self, request):
-            raise PermissionDenied
+        if request.method == "POST":
+            if not admin.ModelAdmin.has_change_permission(self, request):
+                raise PermissionDenied
+            row = self.get_object(request, object_id)
+            if row is None and not self.has_add_permission(request):
+                raise PermissionDenied
+            if self._is_taken(object_id, version_id):
+                messages.error(
+                    request, _("There is another row of the same %(key)s.") % {"key": ", ".join(self.table.key)}
+                )
+                return HttpResponseRedirect(request.path)
         parent: Any = super()
         answer: HttpResponse = parent.history_form_view(request, object_id, version_id, extra_context)
         return answer
 
-    def process_import(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        parent: Any = super()
-        try:
-            answer: HttpResponse = parent.process_import(request, **kwargs)
-        except FileNotFoundError:  # the server has restarted, or the button was pressed twice
-            messages.error(request, _("The uploaded file is no longer there. Import it again."))
-            return self._back_to_list()
-        return answer
-
-    def process_result(self, result: Any, request: HttpRequest) -> HttpResponse:
-        if result.has_errors() or result.has_validation_errors():
-            messages.error(request, _("Nothing was imported: the tables have changed meanwhile. Import it again."))
-            return self._back_to_list()
-        parent: Any = super()
-        answer: HttpResponse = parent.process_result(result, request)
-        return answer
-
-    def _back_to_list(self) -> HttpResponseRedirect:
-        return HttpResponseRedirect(reverse(f"admin:jobs_{self.table.slug}_changelist"))
+    def _is_taken(self, object_id: str, version_id: str) -> bool:
+        """Has another row the key of this version?"""
+        record: Any = get_object_or_404(self.table.history, history_id=version_id, id=object_id)
+        key = {name: getattr(record, name) for name in self.table.key}
+        return self.table.model._default_manager.filter(**key).exclude(pk=record.id).exists()
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """One by one, so that each is in the history."""
         for row in queryset:
             row.delete()
+
+
+def _is_of_history(request: HttpRequest) -> bool:
+    """Does it bring back a state of the history?"""
+    match = request.resolver_match
+    return match is not None and (match.url_name or "").endswith("_simple_history")
 
 
 class MinDevicesAdmin(TableAdmin):
@@ -148,6 +160,9 @@ class EstimatedFromAdmin(TableAdmin):
 
     def history_form_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         return self._then_estimate(request, "history_form_view", *args, **kwargs)
+
+    def deleted_view(self, request: HttpRequest) -> HttpResponse:
+        return self._then_estimate(request, "deleted_view")
 
     def process_import(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
         return self._then_estimate(request, "process_import", **kwargs)

@@ -21,7 +21,7 @@ from webui.tables.checking import columns, row_errors
 
 
 class ColumnForm(forms.Form):
-    """`rows` are changed, not saved, when it is valid."""
+    """When it is valid, `rows` are those that it changes, changed but not saved."""
 
     column = forms.ChoiceField(label=gettext_lazy("column"))
     value = forms.CharField(
@@ -44,6 +44,7 @@ class ColumnForm(forms.Form):
         except ValueError as error:
             raise ValidationError({"value": str(error)}) from None
         wrong = []
+        self.rows = [row for row in self.rows if getattr(row, name) != value]
         for row in self.rows:
             setattr(row, name, value)
             wrong += [f"{row}: {words}" for found in row_errors(row).values() for words in found]
@@ -58,8 +59,9 @@ def change_selected(model_admin: Any, request: HttpRequest, queryset: QuerySet[A
     form = ColumnForm(model_admin.table, rows, request.POST if "apply" in request.POST else None)
     if form.is_bound and form.is_valid():
         _save(form)
-        changed = ngettext("%(count)d row was changed.", "%(count)d rows were changed.", len(rows))
-        messages.success(request, changed % {"count": len(rows)})
+        count = len(form.rows)
+        changed = ngettext("%(count)d row was changed.", "%(count)d rows were changed.", count)
+        messages.success(request, changed % {"count": count})
         return None
     context = {
         **model_admin.admin_site.each_context(request),
@@ -68,6 +70,7 @@ def change_selected(model_admin: Any, request: HttpRequest, queryset: QuerySet[A
         "form": form,
         "rows": rows,
         "checkbox": ACTION_CHECKBOX_NAME,
+        "across": request.POST.get("select_across") == "1",
         "action": change_selected.__name__,
     }
     return TemplateResponse(request, "admin/change_selected.html", context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import category
 
 from django.db import models
 from django.utils.translation import gettext as _
@@ -12,9 +13,12 @@ from django.utils.translation import gettext as _
 TRUE, FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
 EMPTY = ("", "-")
 """The printed tables spell a missing number "-"."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_BEGINS = "=+-@\t\r\n＝＋－＠"
+"""A spreadsheet takes what begins so for a formula; an eastern one the wide signs, too."""
+_FORMULA = re.compile(f"'*[{re.escape(_BEGINS)}]")
+_ESCAPED = re.compile(f"'+[{re.escape(_BEGINS)}]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_WHOLE = re.compile(r"([+-]?\d+)\.0+")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
@@ -30,7 +34,7 @@ def plain(text: str) -> str:
 
 def is_formula(text: str) -> bool:
     """Would a spreadsheet run this?"""
-    return text[:1] in tuple("=+-@\t\r") and not _is_harmless(text)
+    return text[:1] in tuple(_BEGINS) and not _is_harmless(text)
 
 
 def _is_harmless(text: str) -> bool:
@@ -44,12 +48,22 @@ def parse(field: models.Field[Any, Any], text: str) -> Any:
     if isinstance(field, models.BooleanField):
         return _boolean(text)
     if isinstance(field, models.IntegerField):
-        return _number(text, int, _("%(text)s is no whole number."))
+        whole = _WHOLE.fullmatch(text.strip())  # so a table of floats spells a whole number
+        return _number(whole[1] if whole else text, int, _("%(text)s is no whole number."))
     if isinstance(field, models.FloatField):
         return _number(text, float, _("%(text)s is no number."))
     if _CONTROL.search(text):
         raise ValueError(_("There is a control character in it."))
-    return text
+    return text if isinstance(field, models.TextField) else _line(text)
+
+
+def _line(text: str) -> str:
+    """Names are compared letter by letter: what nobody sees must not make another one of them."""
+    shown = text.strip()
+    unseen = [letter for letter in shown if letter != " " and category(letter) in ("Zs", "Zl", "Zp", "Cf")]
+    if unseen:
+        raise ValueError(_("There is an invisible character in it (U+%(code)s).") % {"code": f"{ord(unseen[0]):04X}"})
+    return shown
 
 
 def _boolean(text: str) -> bool:

@@ -1,15 +1,18 @@
-"""LLaMA-Factory (Hugging Face Trainer and DeepSpeed). This release answers for it from the tables only.
+"""LLaMA-Factory (Hugging Face Trainer and DeepSpeed), installed beside us and started as it is.
 
-It has no moss format; plain text is its stage pt with the column `text`.
+It has no moss format; plain text is its stage pt with the column `text`. On a CPU it is the same code in fp32 with
+gloo, without DeepSpeed: for trying things out, and for tests of the real thing.
 """
 
 from engine.frameworks import Description
 
 DESCRIPTION = Description(
     name="llama-factory",
-    hardware=("snt9b", "snt9b23", "cuda"),
+    hardware=("snt9b", "snt9b23", "cuda", "cpu"),
     formats=("alpaca", "sharegpt", "text"),
-    launchable=False,
+    launchable=True,
     table=True,
     splits_models=False,
 )
+TESTED = "0.9.5"
+"""The release whose keys and behaviour are known; another one is started all the same."""

@@ -5,8 +5,7 @@ from engine.frameworks import Description
 DESCRIPTION = Description(
     name="native",
     hardware=("cpu",),
-    formats=("alpaca", "sharegpt", "text"),
-    formats_later=("moss",),
+    formats=("alpaca", "sharegpt", "moss", "openai", "text"),
     launchable=True,
     table=False,
     splits_models=False,

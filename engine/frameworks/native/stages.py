@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.plan import Command, Layout, Stage
+from engine.architecture import Architecture
+from engine.plan import Batch, Command, Layout, Stage
 from engine.spec import JobSpec
 
 TOKENS = "data/tokens.safetensors"
@@ -16,8 +17,18 @@ soon as another process wants a core (measured: 48 tokens in 60 s against 7 s on
 ADAPTER = ("output/adapter/adapter_config.json", "output/adapter/adapter_model.safetensors")
 
 
-def stages(spec: JobSpec, layout: Layout) -> tuple[Stage, ...]:
-    """Every stage in order. Outputs are relative to the run folder."""
+def stages(
+    spec: JobSpec,
+    layout: Layout,
+    _batch: Batch,
+    _architecture: Architecture | None,
+    *,
+    nodes: int = 1,
+    template: str = "",
+) -> tuple[Stage, ...]:
+    """Every stage in order. Outputs are relative to the run folder. The batch reaches the processes in their file."""
+    del template  # the tokenizer's own is taken
+    assert nodes == 1, "processes on a CPU are on one machine"
     prompts = (SAMPLES,) if spec.train.sample_prompts else ()
     adapter = ADAPTER if spec.train.strategy == "lora" else ()
     return (

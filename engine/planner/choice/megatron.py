@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 
 from engine.catalog import ParallelConfigRow
 from engine.plan import Layout, Reason
@@ -11,7 +12,7 @@ from engine.planner.ask import Ask
 from engine.planner.choice.chosen import Choice, because, percent
 from engine.planner.choice.micro_batch import raised
 from engine.planner.layouts import CONTEXT_ABOVE, is_even, legal
-from engine.planner.memory import Estimate, Setting, estimate
+from engine.planner.memory import Estimate, Setting, device, estimate
 from engine.planner.sizing import wish_of
 
 
@@ -48,7 +49,8 @@ def _estimates(ask: Ask, setting: Setting, effort: Effort) -> Iterator[Estimate]
         if not (wish.recompute == "selective" and recompute == "none"):
             return
         recompute = "selective"  # it saves less than is known: counted as none
-    for layout in legal(setting, devices, wish, recompute=recompute, even=effort.even, reuse=effort.reuse):
+    most = device.capacity(setting) or inf  # of what does not fit nothing is chosen
+    for layout in legal(setting, devices, wish, recompute=recompute, even=effort.even, reuse=effort.reuse, most=most):
         if _divides(ask, layout):
             yield estimate(setting, layout)
 

@@ -1,20 +1,24 @@
-"""The dataset's file: is it there, and is every row of it right?"""
+"""The dataset's files: are they there, and is every row of them right?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from engine import formats
 from engine.failures import Failure
-from engine.formats.records import Record, records
+from engine.formats import DataFile
+from engine.formats.kinds import records
+from engine.formats.records import Record
 from engine.formats.sample import Broken, Sample
 from engine.problems import Problem, Value
-from engine.roots import Roots, resolved
+from engine.roots import Roots
+from engine.spec import ColumnNames, DatasetChoice
 
 PATH = "train.dataset.path"
+COLUMNS = "train.dataset.columns"
 SHOWN = 20
 """Broken rows that are named by their lines."""
 MOST = 200_000_000
@@ -35,16 +39,31 @@ class Scan:
     first_empty: int = 0
     looks_like: str | None = None
     """Format of the first row, where it is another one than was asked for."""
+    unread: int = 0
+    """Files that only the engine's process can read: Parquet."""
+    several: bool = False
+    """Is there more than one file, so that a line alone says too little?"""
+    absent: tuple[tuple[str, str], ...] = ()
+    """Fields of `columns` whose names the first row does not have."""
 
 
-def problems(path: str, choice: str | None, roots: Roots) -> Iterator[Problem]:
-    """What is wrong with a dataset file; its rows are looked at if the format is known."""
+Choice = DatasetChoice | str | None
+"""The whole choice, the bare name of a format, or nothing that could be used."""
+
+
+def problems(path: str, choice: Choice, roots: Roots) -> Iterator[Problem]:
+    """What is wrong with the files of a dataset; their rows are looked at if the format is known."""
     try:
-        file = resolved(path, PATH, roots)
-        size, changed = _usable(file, path)
-        suffix = file.suffix.lower()
-        if choice is not None and (not suffix or suffix in formats.get(choice).SUFFIXES):
-            yield from _rows(path, choice, _cached(str(file), changed, size, choice))
+        files = formats.find(path, roots)
+        facts = _facts(files, path)
+        chosen = _chosen(choice)
+        if chosen is None:
+            return
+        wrong = [file for file in files if not _readable(file, chosen.format)]
+        if wrong:
+            yield _ending(wrong[0], chosen.format)
+        else:
+            yield from _rows(path, chosen.format, _cached(files, facts, chosen))
     except Failure as failure:
         yield failure.problem
     except OSError as error:
@@ -52,68 +71,105 @@ def problems(path: str, choice: str | None, roots: Roots) -> Iterator[Problem]:
         yield Problem(code="dataset.unreadable", field=PATH, fault="site", parameters=parameters)
 
 
-def rows(path: str, choice: str, roots: Roots) -> int | None:
-    """The number of whole rows; None for a file that cannot be used, or is longer than a check reads."""
+def rows(path: str, choice: Choice, roots: Roots) -> int | None:
+    """The number of whole rows; None for a dataset that cannot be used, or that a check does not read to its end."""
+    chosen = _chosen(choice)
+    if chosen is None:
+        return None
     try:
-        file = resolved(path, PATH, roots)
-        size, changed = _usable(file, path)
-        found = _cached(str(file), changed, size, choice)
+        files = formats.find(path, roots)
+        found = _cached(files, _facts(files, path), chosen)
     except (Failure, OSError):
         return None
-    return None if found.partly or found.looks_like else found.rows - found.broken
+    return None if found.partly or found.looks_like or found.unread else found.rows - found.broken
 
 
-def _usable(file: Path, path: str) -> tuple[int, int]:
-    """Size in bytes and time of the last change in ns."""
-    code = None
-    if not file.exists():
-        code = "dataset.missing"
-    elif not file.is_file():
-        code = "dataset.not_a_file"
-    elif file.stat().st_size == 0:
-        code = "dataset.empty"
-    if code is not None:
-        raise Failure(code, PATH, path=path[:200])
-    facts = file.stat()
-    return facts.st_size, facts.st_mtime_ns
+def _chosen(choice: Choice) -> DatasetChoice | None:
+    """Without its path: what is read does not depend on how the path was written."""
+    if choice is None:
+        return None
+    if isinstance(choice, str):
+        return DatasetChoice.model_validate({"path": "-", "format": choice})
+    return choice.model_copy(update={"path": "-"})
+
+
+Facts = tuple[tuple[int, int], ...]
+"""Of each file: size in bytes and time of the last change in ns."""
+
+
+def _facts(files: tuple[DataFile, ...], path: str) -> Facts:
+    """Raises Failure `dataset.empty` if there is not a byte."""
+    stats = [file.path.stat() for file in files]
+    if not any(stat.st_size for stat in stats):
+        raise Failure("dataset.empty", PATH, path=path[:200])
+    return tuple((stat.st_size, stat.st_mtime_ns) for stat in stats)
+
+
+def _readable(file: DataFile, choice: str) -> bool:
+    """A file without an ending is judged by its content."""
+    suffix = PurePath(file.name).suffix.lower()
+    return not suffix or suffix in formats.get(choice).SUFFIXES
+
+
+def _ending(file: DataFile, choice: str) -> Problem:
+    parameters: dict[str, Value] = {
+        "ending": PurePath(file.name).suffix.lower(),
+        "format": choice,
+        "allowed": ", ".join(formats.get(choice).SUFFIXES),
+    }
+    return Problem(code="dataset.ending", field=PATH, parameters=parameters)
 
 
 @lru_cache(maxsize=64)
-def _cached(path: str, changed: int, size: int, choice: str) -> Scan:
-    """`changed` and `size` are there to be part of the key: a file that has changed is read again."""
-    return scan(Path(path), choice)
+def _cached(files: tuple[DataFile, ...], facts: Facts, choice: DatasetChoice) -> Scan:
+    """`facts` is there to be part of the key: a file that has changed is read again."""
+    return scan(files, choice)
 
 
-def scan(path: Path, choice: str) -> Scan:
+def scan(files: tuple[DataFile, ...] | Path, choice: Choice) -> Scan:
     """Read every row. Raises OSError."""
-    found = Scan(looks_like=_other_format(path, choice))
+    chosen = _chosen(choice)
+    assert chosen is not None
+    files = formats.find(files) if isinstance(files, Path) else files
+    found = _first_look(files, chosen)
     if found.looks_like is not None:
         return found
     left = MOST
-    for row in formats.get(choice).read(path):
+    for row in formats.read(chosen, files):
         if left <= 0:
             found.partly = True
             break
         left -= _size(row)
-        found.rows += 1
-        if isinstance(row, Broken):
-            found.broken += 1
-            if len(found.first) < SHOWN:
-                found.first.append(row)
-        elif _answers_nothing(row):
-            found.empty_answers += 1
-            found.first_empty = found.first_empty or row.line
+        _count(row, found)
     return found
 
 
-def _other_format(path: Path, choice: str) -> str | None:
-    """The format that the first row looks like, if it does not look like the chosen one."""
-    if path.suffix.lower() == ".txt":
-        return None
-    first = next(iter(records(path)), None)
-    if not isinstance(first, Record) or formats.get(choice).sniff(first.value):
-        return None
-    return formats.looks_like(first.value)
+def _count(row: Sample | Broken, found: Scan) -> None:
+    if isinstance(row, Broken) and row.reason == "file.parquet":
+        found.unread += 1
+        return
+    found.rows += 1
+    if isinstance(row, Broken):
+        found.broken += 1
+        if len(found.first) < SHOWN:
+            found.first.append(row)
+    elif _answers_nothing(row):
+        found.empty_answers += 1
+        found.first_empty = found.first_empty or row.line
+
+
+def _first_look(files: tuple[DataFile, ...], choice: DatasetChoice) -> Scan:
+    """What the first row says: is it of another format, and does it have the columns that were named?"""
+    found = Scan(several=len(files) > 1)
+    first = next(iter(records(files[0], choice.format)), None)
+    if not isinstance(first, Record) or files[0].path.suffix.lower() == ".txt":
+        return found
+    if isinstance(first.value, dict):
+        named = choice.columns.model_dump(exclude_none=True)
+        found.absent = tuple((key, name) for key, name in named.items() if name not in first.value)
+    if choice.columns == ColumnNames() and not formats.get(choice.format).sniff(first.value):
+        found.looks_like = formats.looks_like(first.value)
+    return found
 
 
 def _size(row: Sample | Broken) -> int:
@@ -124,7 +180,8 @@ def _size(row: Sample | Broken) -> int:
 
 
 def _answers_nothing(row: Sample) -> bool:
-    return bool(row.messages) and not row.messages[-1].content.strip()
+    last = row.messages[-1] if row.messages else None
+    return last is not None and not last.content.strip() and not last.tool_calls
 
 
 def _rows(path: str, choice: str, found: Scan) -> Iterator[Problem]:
@@ -137,7 +194,7 @@ def _rows(path: str, choice: str, found: Scan) -> Iterator[Problem]:
         )
     elif found.broken:
         yield _broken(path, found)
-    elif not found.rows:
+    elif not found.rows and not found.unread:
         yield Problem(code="dataset.no_rows", field=PATH, parameters={"path": path[:200]})
     else:
         yield from _remarks(found)
@@ -149,18 +206,27 @@ def _remarks(found: Scan) -> Iterator[Problem]:
         yield Problem(code="dataset.empty_answers", field=PATH, severity="warning", parameters=parameters)
     if found.partly:
         yield Problem(code="dataset.partly", field=PATH, severity="note", parameters={"rows": found.rows})
+    if found.unread:
+        yield Problem(code="dataset.parquet", field=PATH, severity="note", parameters={"count": found.unread})
+    for key, name in found.absent:
+        field, named = f"{COLUMNS}.{key}", {"name": name}
+        yield Problem(code="dataset.column_absent", field=field, severity="warning", parameters={**named})
+
+
+def _place(row: Broken, several: bool) -> str:
+    return f"{row.file}:{row.line}" if several else str(row.line)
 
 
 def _broken(path: str, found: Scan) -> Problem:
     first = found.first[0]
-    lines = ", ".join(str(row.line) for row in found.first) + (" …" if found.broken > SHOWN else "")
+    lines = ", ".join(_place(row, found.several) for row in found.first) + (" …" if found.broken > SHOWN else "")
     return Problem(
         code="dataset.broken_rows",
         field=PATH,
         parameters={
             **first.parameters,
             "path": path[:200],
-            "line": first.line,
+            "line": _place(first, True) if found.several else first.line,
             "why": first.reason,
             "count": found.broken,
             "rows": found.rows,

@@ -8,10 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from engine.catalog import ModelRow
+from engine.catalog import Catalog, ModelRow
 from engine.failures import Failure
+from engine.frameworks.llama_factory.templates import TEMPLATES
 from engine.layer_names import linear_layers, matches
 from engine.model_folder import INDEX, PATH, WEIGHTS, guarded, read_json_object, shards, weight_files
+from engine.planner.files import identity
 from engine.problems import Problem, Value
 from engine.roots import Roots, resolved
 from engine.safetensors_header import Shapes, Unreadable, shapes
@@ -25,12 +27,16 @@ NUMBERS = (*SHAPES, "hidden_size", "intermediate_size")
 class Wanted:
     """What a request says about the model; None where its field is wrong."""
 
+    catalog: Catalog
+    """The models that a folder may hold instead."""
     model: ModelRow | None
     seq_length: int | None
     own_code: frozenset[str] | None
     """Model types that transformers knows itself; None where the framework may run a model's own code."""
     layers: tuple[str, ...] = ()
     """Names of the layers that are to get adapters."""
+    template: str = ""
+    """The chat template of LLaMA-Factory; empty for other frameworks."""
 
 
 def problems(path: str, wanted: Wanted, roots: Roots) -> Iterator[Problem]:
@@ -43,6 +49,7 @@ def problems(path: str, wanted: Wanted, roots: Roots) -> Iterator[Problem]:
             return
         guarded(path, roots)
         yield from _tokenizer(folder, path)
+        yield from _template(folder, path, wanted.template)
         yield from _weights(folder, path, wanted)
         yield from _config(folder, path, wanted)
     except Failure as failure:
@@ -67,6 +74,27 @@ def _is_tokenizer(path: str, _changed: int, _size: int) -> bool:
     """Whether a file can be what the library tokenizers writes."""
     found = read_json_object(Path(path))
     return found is not None and isinstance(found.get("model"), dict)
+
+
+def _template(folder: Path, path: str, template: str) -> Iterator[Problem]:
+    """A token that the template ends an answer with, and the tokenizer has not, would lie beyond the vocabulary."""
+    token, file = TEMPLATES.get(template, ""), folder / "tokenizer.json"
+    if token and file.is_file() and token not in _ends(*_state(file)):
+        parameters: dict[str, Value] = {"path": path[:200], "template": template, "token": token}
+        yield Problem(code="model_path.other_template", field=PATH, severity="warning", parameters=parameters)
+
+
+@lru_cache(maxsize=64)
+def _ends(path: str, _changed: int, _size: int) -> frozenset[str]:
+    """Which of the templates' tokens a tokenizer has; of what is no tokenizer something else is said."""
+    found, every = read_json_object(Path(path)) or {}, frozenset(TEMPLATES.values())
+    model, added = found.get("model"), found.get("added_tokens")
+    if not isinstance(model, dict) or not isinstance(added, list):
+        return every
+    vocabulary = model.get("vocab")
+    named = {token.get("content") for token in added if isinstance(token, dict)}
+    known = vocabulary if isinstance(vocabulary, dict) else {}
+    return frozenset(token for token in every if token in named or token in known)
 
 
 def _state(file: Path) -> tuple[str, int, int]:
@@ -129,7 +157,8 @@ def _config(folder: Path, path: str, wanted: Wanted) -> Iterator[Problem]:
         yield _problem("model_path.bad_number", path=path[:200], name=name, found=str(config[name])[:80])
     yield from _own_code(config, path, wanted)
     if wanted.model is not None:
-        yield from _differences({name: value for name, value in config.items() if name not in wrong}, wanted.model)
+        right = {name: value for name, value in config.items() if name not in wrong}
+        yield from identity.problems(right, wanted.model, wanted.catalog, path)
     if "max_position_embeddings" not in wrong:
         yield from _too_long(config, wanted.model, wanted.seq_length)
 
@@ -143,24 +172,6 @@ def _own_code(config: dict[str, Any], path: str, wanted: Wanted) -> Iterator[Pro
     kind = config.get("model_type")
     if wanted.own_code is not None and config.get("auto_map") and kind not in wanted.own_code:
         yield _problem("model_path.own_code", path=path[:200], model_type=str(kind)[:80])
-
-
-def _differences(config: dict[str, Any], model: ModelRow) -> Iterator[Problem]:
-    """A warning for each value that is not the row's; most often the folder of another model."""
-    expected: dict[str, Any] = {name: getattr(model, name) for name in SHAPES}
-    found = {name: config.get(name) for name in SHAPES}
-    expected["architecture"] = model.architecture or None
-    architectures = config.get("architectures")
-    found["architecture"] = architectures[0] if isinstance(architectures, list) and architectures else None
-    for name, value in expected.items():
-        if value is not None and found[name] is not None and found[name] != value:
-            parameters: dict[str, Value] = {"name": name, "found": str(found[name])[:80], "expected": value}
-            yield Problem(
-                code="model_path.differs",
-                field=PATH,
-                severity="warning",
-                parameters={**parameters, "model": model.name},
-            )
 
 
 def _too_long(config: dict[str, Any], model: ModelRow | None, seq_length: int | None) -> Iterator[Problem]:

@@ -56,8 +56,11 @@ NATIVE_LOGITS = 12
 """Bytes a token and vocabulary entry: fp32 logits, their log-softmax and their gradient. Estimate."""
 ADAPTED_OUTPUTS = 2
 """Tensors as wide as its output that an adapted linear layer holds more than a plain one; measured on a CPU."""
-CPU_RUNTIME_GIB = 0.5
+CPU_RUNTIME_GIB = 0.45
 """Python with torch and transformers in memory, measured on Linux."""
+HELD_ACTIVATIONS, HELD_GRADIENTS = 0.5, 0.33
+"""Shares of them that glibc's allocator holds beyond what is in use when all parameters are trained; measured on a
+CPU (benchmarks/memory.py)."""
 
 BUCKET_ELEMENTS = 500_000_000
 """DeepSpeed's reduce and all-gather bucket, as in the configurations that it ships with."""

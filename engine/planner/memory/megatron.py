@@ -57,6 +57,42 @@ def stages(shape: Architecture, size: int) -> tuple[StageSize, ...]:
     return tuple(found)
 
 
+def least_states(setting: Setting, devices: int, cut: int, expert: int) -> float:
+    """Bytes of states that the fullest device has at least: the mean over the pipeline stages.
+
+    cut: tensor times pipeline parallel size.
+    """
+    shared, routed = _text_parameters(setting.shape)
+    own = (shared + routed / expert) / cut
+    if setting.lora_rank is not None:
+        return c.WEIGHT * own
+    return (c.WEIGHT + c.MAIN_GRADIENT) * own + (c.OPTIMIZER - c.REUSED_FP32) * (shared + routed) / devices
+
+
+@lru_cache(maxsize=1024)
+def _text_parameters(shape: Architecture) -> tuple[int, int]:
+    """Of the text model: all but the routed experts, and those."""
+    counts = count(shape)
+    routed = counts.moe_layers * counts.routed_experts
+    return counts.text - routed, routed
+
+
+def least_working(setting: Setting, tensor: int, context: int) -> tuple[float, float]:
+    """Bytes that every stage has at least while it works on one micro-batch; bytes of the last one's logits."""
+    tokens = setting.seq_length * setting.micro_batch_size / context
+    return _transient(setting.shape, tensor, tokens), _logits(setting.shape, tensor, tokens)
+
+
+def least_kept(setting: Setting, tensor: int, context: int, recompute: str) -> tuple[float, float]:
+    """Bytes that all layers keep of one micro-batch, one of which every stage of a pipeline holds; and what the first
+    stage keeps at least, which holds as many micro-batches as there are stages."""
+    shape, counts = setting.shape, count(setting.shape)
+    share = setting.seq_length * setting.micro_batch_size / (context * tensor)
+    kinds = (((1, 0), counts.dense_layers), ((0, 1), counts.moe_layers))
+    least = min(_kept(shape, kind, recompute) for kind, there in kinds if there)
+    return _kept(shape, (counts.dense_layers, counts.moe_layers), recompute) * share, least * counts.layers * share
+
+
 def layers_of_stage(layers: int, pipeline_parallel_size: int) -> int:
     return -(-layers // pipeline_parallel_size)
 
@@ -65,8 +101,9 @@ def _stage(setting: Setting, layout: Layout, stage: StageSize) -> Breakdown:
     tokens = setting.seq_length * setting.micro_batch_size / layout.context_parallel_size
     weights, gradients, optimizer, buffers = _static(setting, layout, stage)
     kept, replay = _activations(setting, layout, stage, tokens)
-    logits = _logits(setting.shape, layout, tokens) if stage.last else 0.0
-    working = replay + _transient(setting.shape, layout, tokens)
+    tensor = layout.tensor_parallel_size
+    logits = _logits(setting.shape, tensor, tokens) if stage.last else 0.0
+    working = replay + _transient(setting.shape, tensor, tokens)
     return Breakdown(
         weights=weights,
         gradients=gradients,
@@ -80,14 +117,14 @@ def _stage(setting: Setting, layout: Layout, stage: StageSize) -> Breakdown:
 
 def communicators(layout: Layout) -> int:
     """One each for tensor, data, expert and context parallel and for the world, two for pipeline."""
-    sizes = (
-        layout.tensor_parallel_size,
-        layout.data_parallel_size,
-        layout.expert_parallel_size,
-        layout.context_parallel_size,
-        layout.devices,
+    return (
+        (layout.tensor_parallel_size > 1)
+        + (layout.data_parallel_size > 1)
+        + (layout.expert_parallel_size > 1)
+        + (layout.context_parallel_size > 1)
+        + (layout.devices > 1)
+        + 2 * (layout.pipeline_parallel_size > 1)
     )
-    return sum(size > 1 for size in sizes) + 2 * (layout.pipeline_parallel_size > 1)
 
 
 def _static(setting: Setting, layout: Layout, stage: StageSize) -> tuple[float, float, float, float]:
@@ -145,19 +182,23 @@ def _activations(setting: Setting, layout: Layout, stage: StageSize, tokens: flo
     """What stays until the backward pass, and what one layer makes again in it; bytes."""
     shape, (dense, mixture) = setting.shape, stage.layers
     share = tokens / layout.tensor_parallel_size
-    if layout.recompute == "full":
-        kept = c.CHECKPOINT * shape.hidden_size * (dense + mixture) * share * stage.in_flight
-        replay = max(per_token(shape, False) if dense else 0.0, per_token(shape, True) if mixture else 0.0) * share
-        return kept, replay
-    layers = dense * per_token(shape, False) + mixture * per_token(shape, True)
-    return layers * share * stage.in_flight, 0.0
+    kept = _kept(shape, stage.layers, layout.recompute) * share * stage.in_flight
+    if layout.recompute != "full":
+        return kept, 0.0
+    return kept, max(per_token(shape, False) if dense else 0.0, per_token(shape, True) if mixture else 0.0) * share
 
 
-def _transient(shape: Architecture, layout: Layout, tokens: float) -> float:
-    inner = c.FEED_FORWARD * shape.intermediate_size / layout.tensor_parallel_size
-    return (inner + c.TRANSIENT_HIDDEN * shape.hidden_size) * tokens
+def _kept(shape: Architecture, layers: tuple[int, int], recompute: str) -> float:
+    """Bytes that these dense and mixture layers keep for one token, before it is divided by tensor parallel."""
+    dense, mixture = layers
+    if recompute == "full":
+        return c.CHECKPOINT * shape.hidden_size * (dense + mixture)
+    return dense * per_token(shape, False) + mixture * per_token(shape, True)
 
 
-def _logits(shape: Architecture, layout: Layout, tokens: float) -> float:
-    per = c.MEGATRON_LOGITS * shape.vocab_size + c.TRANSIENT_HIDDEN * shape.hidden_size
-    return per * tokens / layout.tensor_parallel_size
+def _transient(shape: Architecture, tensor: int, tokens: float) -> float:
+    return (c.FEED_FORWARD * shape.intermediate_size / tensor + c.TRANSIENT_HIDDEN * shape.hidden_size) * tokens
+
+
+def _logits(shape: Architecture, tensor: int, tokens: float) -> float:
+    return (c.MEGATRON_LOGITS * shape.vocab_size + c.TRANSIENT_HIDDEN * shape.hidden_size) * tokens / tensor

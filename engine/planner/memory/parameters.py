@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from engine.architecture import Architecture, Experts, LatentAttention, VisionTower
 
@@ -30,17 +30,17 @@ class Counts:
     def layers(self) -> int:
         return self.dense_layers + self.moe_layers
 
-    @property
+    @cached_property
     def text(self) -> int:
         """Everything but the vision tower."""
         return self.embedding + self.output + self.final_norm + self.all_layers
 
-    @property
+    @cached_property
     def all_layers(self) -> int:
         mixture = self.moe_layers * (self.moe_layer + self.routed_experts)
         return self.dense_layers * self.dense_layer + mixture
 
-    @property
+    @cached_property
     def total(self) -> int:
         return self.text + self.vision
 

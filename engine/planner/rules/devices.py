@@ -49,6 +49,14 @@ def nodes(ask: Ask) -> Iterator[Problem]:
         yield Problem(code="devices.whole_nodes", field="devices", parameters=parameters, nearest=near)
 
 
+def shared_storage(ask: Ask) -> Iterator[Problem]:
+    """Of several nodes the first alone preprocesses and converts; the others read what it has written."""
+    row = ask.hardware
+    if row is not None and ask.framework.table and ask.spec.devices > row.devices_per_node:
+        parameters: dict[str, Value] = {"nodes": -(-ask.spec.devices // row.devices_per_node)}
+        yield Problem(code="devices.shared_storage", field="devices", severity="note", parameters=parameters)
+
+
 def usable(devices: int, row: HardwareRow) -> int:
     """The least number from `devices` up that this hardware gives out."""
     unit = row.devices_per_node if devices > row.devices_per_node else row.device_step
@@ -120,7 +128,7 @@ def too_few_for_shorter(ask: Ask) -> Iterator[Problem]:
 def no_row(ask: Ask) -> Iterator[Problem]:
     """Not a fault: the memory model answers, and where it cannot the number is the person's own."""
     spec, model = ask.spec, ask.model
-    if ask.cell is not None or model is None or ask.hardware is None or not ask.framework.table:
+    if ask.cell is not None or model is None or ask.hardware is None or not ask.framework.table or ask.on_cpu:
         return
     if spec.framework not in model.frameworks or spec.hardware not in ask.framework.hardware:
         return
@@ -188,6 +196,20 @@ def safer(ask: Ask) -> int | None:
         rows = ask.catalog.min_devices_of(cell.model, cell.framework, cell.hardware)
         number = max(other.devices or 0 for other in rows if other.seq_length == cell.seq_length)
     return usable(number, row) if row is not None else number
+
+
+def quoted_beside(ask: Ask) -> list[MinDevicesRow]:
+    """Printed cells other than the request's own whose numbers or lengths these rules tell.
+
+    Of exchanged cells the others of that length; where no row is printed, the other lengths.
+    """
+    cell, spec = ask.cell, ask.spec
+    rows = ask.catalog.min_devices_of(spec.model, spec.framework, spec.hardware)
+    if cell is None:
+        return [row for row in rows if row.strategy == spec.train.strategy] if ask.framework.table else []
+    if cell.suspect != SWAPPED:
+        return []
+    return [row for row in rows if row.seq_length == cell.seq_length and row.key != cell.key]
 
 
 def _named(cell: MinDevicesRow) -> dict[str, Value]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.frameworks.llama_factory import TESTED
+from engine.frameworks.llama_factory.templates import TEMPLATES
 from engine.planner.ask import Ask
 from engine.problems import Problem
 
@@ -22,6 +24,20 @@ def not_for_model(ask: Ask) -> Iterator[Problem]:
             "offered": ", ".join(model.frameworks) or "-",
         },
         nearest={"framework": model.frameworks[0]} if model.frameworks else {},
+    )
+
+
+def template(ask: Ask) -> Iterator[Problem]:
+    """A row of the model table may name a chat template that another release of LLaMA-Factory has."""
+    model = ask.model
+    if ask.spec.framework != "llama-factory" or model is None or not model.template or model.template in TEMPLATES:
+        return
+    yield Problem(
+        code="framework.unknown_template",
+        field="model",
+        severity="warning",
+        fault="site",
+        parameters={"template": model.template, "model": model.name, "release": TESTED},
     )
 
 

@@ -139,6 +139,21 @@ def context(ask: Ask) -> Iterator[Problem]:
         )
 
 
+def context_family(ask: Ask) -> Iterator[Problem]:
+    """The vendor's pages offer context parallel for Llama 3 alone; published scripts have it for others too, so that
+    it is a warning: where it is asked for, and where the length needs it."""
+    size, length = ask.spec.train.layout.context_parallel_size, ask.spec.train.seq_length
+    if ask.model is None or ask.spec.framework != "mindspeed-llm" or ask.model.family.startswith("llama3"):
+        return
+    if (size or 1) > 1 or length > CONTEXT_ABOVE:
+        yield Problem(
+            code="layout.context_family",
+            field="train.layout.context_parallel_size" if (size or 1) > 1 else "train.seq_length",
+            severity="warning",
+            parameters={"model": ask.spec.model, "limit": CONTEXT_ABOVE},
+        )
+
+
 def experts(ask: Ask) -> Iterator[Problem]:
     """Expert parallel needs experts, and divides them and the replicas."""
     size, shape = ask.spec.train.layout.expert_parallel_size, ask.shape

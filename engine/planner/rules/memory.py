@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from math import isqrt
+from math import inf, isqrt
 
 from engine.planner.ask import Ask, round_up
 from engine.planner.batching import native_micro
 from engine.planner.fitting import ANY, MOST_NODES, counts, fits, smallest
 from engine.planner.layouts import legal
-from engine.planner.memory import Estimate, Setting, estimate
+from engine.planner.memory import Estimate, Setting, device, estimate
 from engine.planner.memory.constants import GIB, LITTLE_ROOM
 from engine.planner.rules import layout
 from engine.planner.rules.devices import usable
@@ -118,7 +118,7 @@ def figures(found: Estimate) -> dict[str, Value]:
     """Needed, capacity and the parts, GiB."""
     parts: dict[str, Value] = {name: round(value, 1) for name, value in found.breakdown.gib().items()}
     capacity = None if found.capacity is None else round(found.capacity / GIB, 2)
-    return {"needed": round(found.breakdown.total / GIB, 2), "capacity": capacity, **parts}
+    return {"needed": round(found.memory().per_device_gib, 2), "capacity": capacity, **parts}
 
 
 def little_room(ask: Ask) -> Iterator[Problem]:
@@ -159,10 +159,12 @@ def batch_of_layouts(ask: Ask) -> Iterator[Problem]:
         return
     if ask.replicas is not None or not fits(setting, devices, wish):
         return
-    layouts = list(legal(setting, devices, wish, recompute=wish.recompute or "full", reuse=True))
+    recompute, most = wish.recompute or "full", device.capacity(setting) or inf
+    layouts = list(legal(setting, devices, wish, recompute=recompute, reuse=True, most=most))
     sharing = (one for one in layouts if total % (micro * one.data_parallel_size) == 0)
     if not any(estimate(setting, one).fits for one in sharing):
-        least = min(one.data_parallel_size for one in layouts if estimate(setting, one).fits) * micro
+        layouts.sort(key=lambda one: one.data_parallel_size)
+        least = next(one.data_parallel_size for one in layouts if estimate(setting, one).fits) * micro
         yield Problem(
             code="batch.no_layout",
             field="train.global_batch_size",

@@ -19,6 +19,8 @@ def of_model(ask: Ask) -> Iterator[Problem]:
         yield _note("model.remote_code", ask, file=_EDITED.get(shape.model_type, "-"))
     if model.family.lower() == "yi" and ask.spec.framework == "mindspeed-llm":
         yield _note("model.slow_tokenizer", ask)
+    if model.name == "llama2-70b":
+        yield _note("model.chat_weights", ask)
     if model.name.startswith("llama2-"):
         yield _note("model.do_sample", ask)
 

@@ -89,11 +89,34 @@ def resume(ask: Ask) -> Iterator[Problem]:
         return
     if ask.spec.framework == "mindspeed-llm" and train.strategy == "lora":
         yield Problem(code="resume.not_with_lora", field=place, nearest={place: None})
-    elif ask.framework.launchable:
+    elif ask.spec.framework == "native":
         yield Problem(code="resume.not_yet", field=place, fault="software", nearest={place: None})
     if ask.framework.table:
         recovers = train.resume.auto_recovery
         yield Problem(code="resume.recovery_first" if recovers else "resume.fresh_folder", field=place, severity="note")
+
+
+def whole_alpha(ask: Ask) -> Iterator[Problem]:
+    """LLaMA-Factory's lora_alpha is an integer."""
+    train = ask.spec.train
+    if ask.spec.framework != "llama-factory" or train.strategy != "lora" or float(train.lora.alpha).is_integer():
+        return
+    whole = max(1, round(train.lora.alpha))
+    yield Problem(
+        code="lora.alpha_not_whole",
+        field="train.lora.alpha",
+        parameters={"alpha": train.lora.alpha},
+        nearest={"train.lora.alpha": float(whole)},
+    )
+
+
+def prompts(ask: Ask) -> Iterator[Problem]:
+    """Only our own engine answers them."""
+    if ask.spec.train.sample_prompts and ask.spec.framework != "native":
+        parameters = {"framework": ask.spec.framework}
+        yield Problem(
+            code="sample_prompts.unused", field="train.sample_prompts", severity="warning", parameters=parameters
+        )
 
 
 def unused_lora(ask: Ask) -> Iterator[Problem]:

@@ -119,7 +119,13 @@ def lengths_of(catalog: Catalog, model: ModelRow) -> list[int]:
 
 
 def places(catalog: Catalog) -> list[tuple[str, str]]:
-    """Every framework with every hardware that it runs on and the catalog knows."""
-    found = [(name, hardware) for name in FOLDERS for hardware in description(name).hardware]
+    """Every framework with every hardware that it runs on and the catalog knows.
+
+    Not those of the tables on a CPU, where they are only tried out.
+    """
+    known = [description(name) for name in FOLDERS]
+    found = [
+        (one.name, hardware) for one in known for hardware in one.hardware if not (one.table and hardware == "cpu")
+    ]
     vendors_first = sorted(found, key=lambda place: place[0] == "native")
     return [(name, hardware) for name, hardware in vendors_first if hardware in catalog.hardware]
