@@ -172,9 +172,7 @@ def native(options: argparse.Namespace) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(dir=options.folder) as run:
         made = stage_file(options, "train", Path(options.model), Path(run))
-        shutil.copyfile(
-            options.folder / "data" / "data" / "tokens.safetensors", made.folder.data / "tokens.safetensors"
-        )
+        shutil.copytree(options.folder / "data" / "data", made.folder.data, dirs_exist_ok=True)
         with joined() as replicas:
             train(made, Clock(None), replicas, StopRequest())
     return vars(marks)
@@ -185,7 +183,7 @@ def trainer(options: argparse.Namespace) -> dict[str, Any]:
     import torch
     from transformers import Trainer, TrainerCallback, TrainingArguments
 
-    from engine.preprocess.store import TokenStore
+    from engine.preprocess.store import opened
     from engine.training.data import Order
     from engine.training.optimizer import adamw
     from engine.training.schedule import Schedule
@@ -193,7 +191,8 @@ def trainer(options: argparse.Namespace) -> dict[str, Any]:
 
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     rate = 1e-4
-    store = TokenStore(options.folder / "data" / "data" / "tokens.safetensors")
+    prepared = stage_file(options, "train", Path(options.model), options.folder / "data")
+    store = opened(prepared.folder.data, prepared.spec.train)
     order = Order(len(store), 1234)
     chosen = [int(i) for step in range(options.iterations) for i in order.batch(step, options.batch)]
     model = load_model(options.model)
@@ -222,7 +221,7 @@ def trainer(options: argparse.Namespace) -> dict[str, Any]:
         use_cpu=True,
         dataloader_pin_memory=False,
     )
-    rows = [store.row(index) for index in chosen]
+    rows = [(store[index].ids, store[index].labels) for index in chosen]
     made = InOrder(
         model=model,
         args=asked,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engine import preprocess_verb
 from engine.catalog import TABLES, Catalog, load
 from engine.disk import tells_of_full_disk
 from engine.frameworks.placeholders import cannot_start
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     run = _add_verb(verbs, "run", "check, plan and run a request; running it again takes up where it was left")
     run.add_argument("--run-dir", required=True, type=Path, metavar="DIR", help="folder of the run; made if missing")
     _add_fits(verbs)
+    _add_language(preprocess_verb.add(verbs))
     return parser
 
 
@@ -99,6 +101,10 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--catalog", type=Path, default=TABLES, metavar="DIR", help="folder with the resource tables (default: our own)"
     )
+    _add_language(parser)
+
+
+def _add_language(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language", choices=LANGUAGES, default=known(_locale()), help="of messages (default: the terminal's)"
     )
@@ -109,6 +115,8 @@ def _locale() -> str:
 
 
 def _verb(options: argparse.Namespace) -> int:
+    if options.verb == "preprocess":
+        return preprocess_verb.run(options)
     try:
         catalog = with_estimates(load(options.catalog))
     except (OSError, ValueError) as error:

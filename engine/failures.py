@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from engine.problems import Fault, Problem, Value
 
 
@@ -12,6 +14,15 @@ class Failure(Exception):
         self.problem = Problem(code=code, field=field, fault=fault, parameters=parameters)
         details = ", ".join(f"{key}={value}" for key, value in parameters.items())
         super().__init__(f"{code}: {details}" if details else code)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Goes from a process to its parent as it is."""
+        problem = self.problem
+        return _again, (problem.code, problem.field, problem.fault, dict(problem.parameters))
+
+
+def _again(code: str, field: str, fault: Fault, parameters: dict[str, Value]) -> Failure:
+    return Failure(code, field, fault, **parameters)
 
 
 class Stopped(Exception):

@@ -23,14 +23,14 @@ FORBIDDEN = {"engine": ("jobs", "webui", "django", "celery", "channels"), "jobs"
 HEAVY = ("preprocess", "weights", "training", "quantization", "inference")
 HEAVY_LIBRARIES = ("torch", "transformers", "safetensors", "tokenizers", "gguf", "peft", "deepspeed")
 LEVELS = (
-    ("spec", "problems", "events", "plan", "architecture", "catalog", "tables_csv", "tables_architecture",
-     "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots", "model_folder", "disk",
-     "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process"),
+    ("spec", "problems", "events", "dataset_files", "plan", "architecture", "catalog", "tables_csv",
+     "tables_architecture", "tables_advice", "run_folder", "stage_file", "failures", "samples", "roots",
+     "model_folder", "disk", "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process"),
     ("families", "formats", "devices", "knowledge"),
     ("frameworks",),
     ("planner",),
     ("readable",),
-    ("runner",),
+    ("runner", "preprocess_verb"),
     ("__main__",),
 )  # fmt: skip
 """Inside the engine, a level imports only its own and earlier ones."""

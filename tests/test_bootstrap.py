@@ -190,3 +190,11 @@ def test_a_child_that_dies_again_and_again_is_started_after_growing_pauses(tmp_p
 )
 def test_what_pip_does_is_told_in_a_short_line(line: str, shown: str) -> None:
     assert installing._human(line) == shown
+
+
+def test_megatron_core_comes_without_its_training_stack() -> None:
+    first, alone = bootstrap.commands("tests")
+    assert "--no-deps" not in first
+    assert alone[-1].startswith("megatron-core==")
+    assert "--no-deps" in alone
+    assert all(len(bootstrap.commands(name)) == 1 for name in ("web", "engine"))

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.preprocess.store import IGNORED, Ids, Row
+from engine.preprocess.encoder import encoder_of
+from engine.preprocess.indexed import Ids
+from engine.preprocess.store import IGNORED, Row
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -32,13 +34,13 @@ class Encoder:
         """ids: what encodes texts in the place of the tokenizer itself, to the same ids; for byte-level ones only."""
         self._own = ids
         self._backend: Any = tokenizer.backend_tokenizer
+        self._encoder = encoder_of(tokenizer)
         self._lengths = _byte_lengths(self._backend)
         self._composes = self._backend.normalizer is not None
 
     def ids(self, texts: Sequence[str]) -> list[Ids]:
         """Ids of each text as it stands, int32 [length]: nothing is added, nothing cut."""
-        batch = self._backend.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [np.array(item.ids, dtype=np.int32) for item in batch]
+        return self._encoder.encode(texts)
 
     def rows(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Row]:
         """Ids and labels of each text; labels are the ids of tokens that reach into a span, else IGNORED.

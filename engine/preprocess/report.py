@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from engine.preprocess.store import Row, trained_tokens
+from engine.preprocess.encoding import Encoded
 from engine.problems import Problem
 
 EXAMPLES = 5
@@ -15,13 +15,27 @@ EXAMPLES = 5
 
 @dataclass
 class Report:
-    """Counts of rows, and the lines of the first few that were dropped for each reason."""
+    """Counts of rows, and the lines of the first few that were dropped for each reason. Small, however many rows."""
 
     read: int = 0
     kept: int = 0
     shortened: int = 0
+    tokens: int = 0
+    trained: int = 0
+    longest: int = 0
+    sequences: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     lines: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, rows: Encoded) -> None:
+        self.read += rows.read
+        self.kept += len(rows.lengths)
+        self.shortened += rows.shortened
+        self.tokens += len(rows.ids)
+        self.trained += rows.trained
+        self.longest = max(self.longest, int(rows.lengths.max(initial=0)))
+        for reason, line in rows.dropped:
+            self.drop(reason, line)
 
     def drop(self, reason: str, line: int) -> None:
         self.dropped[reason] += 1
@@ -29,8 +43,15 @@ class Report:
         if len(lines) < EXAMPLES:
             lines.append(line)
 
-    def to_json(self, rows: list[Row], seq_length: int) -> dict[str, Any]:
-        lengths = [len(ids) for ids, _ in rows]
+    def state(self) -> dict[str, Any]:
+        """To be written down, and read by `restored`."""
+        return vars(self) | {"dropped": dict(self.dropped)}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Report:
+        return cls(**(state | {"dropped": Counter(state["dropped"])}))
+
+    def to_json(self, samples: int, seq_length: int) -> dict[str, Any]:
         return {
             "rows_read": self.read,
             "rows_kept": self.kept,
@@ -39,11 +60,11 @@ class Report:
                 {"reason": reason, "rows": count, "first_lines": self.lines[reason]}
                 for reason, count in sorted(self.dropped.items())
             ],
-            "samples": len(rows),
+            "samples": samples,
             "seq_length": seq_length,
-            "tokens": sum(lengths),
-            "trained_tokens": sum(trained_tokens(labels) for _, labels in rows),
-            "longest_sample": max(lengths, default=0),
+            "tokens": self.tokens,
+            "trained_tokens": self.trained,
+            "longest_sample": self.longest,
         }
 
     def problem(self, seq_length: int) -> Problem:

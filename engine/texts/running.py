@@ -97,6 +97,25 @@ TEXTS = {
         "Use longer or more rows, or a longer sequence length.",
         "请使用更长或更多的行，或增大序列长度。",
     ),
+    "preprocess.changed": Text(
+        "The dataset {path} was written to while it was read.",
+        "数据集 {path} 在读取过程中被改动。",
+        "Wait until nobody writes to it any more, then run it again.",
+        "请等到无人再写入该数据集后重新运行。",
+    ),
+    "preprocess.worker_killed": Text(
+        "One of the {workers} processes that prepare the data was killed.",
+        "{workers} 个数据处理进程中有一个被终止。",
+        "Most often the machine ran out of memory: run it again when there is more of it; what was done is kept.",
+        "多半是机器内存不足：请在内存充足时重新运行；已完成的部分会保留。",
+    ),
+    "train.packing_leaks": Text(
+        "The code of {model} does not keep samples apart that share a sequence: their logits differ by {difference} "
+        "from those of each alone.",
+        "{model} 的代码不能隔离同一序列中的样本：其 logits 与单独计算时相差 {difference}。",
+        "Switch packing off for this model.",
+        "请对该模型关闭打包（packing）。",
+    ),
     "preprocess.no_chat_template": Text(
         "The tokenizer in {path} has no chat template, which fine-tuning on conversations needs, and is of no known "
         "family.",

@@ -9,11 +9,12 @@ import torch
 
 from engine.events import Emitter
 from engine.failures import Failure, Stopped
-from engine.preprocess.store import TokenStore
+from engine.preprocess.store import opened
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 from engine.training.build import build
 from engine.training.data import Shape
+from engine.training.packing import require_isolation
 from engine.training.parallel import Replicas, joined
 from engine.training.report import Reporter
 from engine.training.samples import Samples, answer
@@ -37,12 +38,14 @@ def train(stage: StageFile, emitter: Emitter, replicas: Replicas, stop: StopRequ
     """The part of one process: load, answer, train, answer."""
     asked = stage.spec.train
     shape = _shape(stage, replicas)
-    store = TokenStore(stage.folder.data / "tokens.safetensors")
+    store = opened(stage.folder.data, asked)
     total = _train_iters(stage, len(store))
     reporter = Reporter(emitter, seq_length=asked.seq_length, devices=stage.layout.devices, speaks=replicas.first)
     reporter.progress(0, total, "iterations")
     reporter.say(f"loading {stage.spec.model_path} ({torch.get_num_threads()} threads, {replicas.size} processes)")
     model = load_model(stage.spec.model_path, stage.roots)
+    if asked.packing:
+        require_isolation(model)
     samples = _samples(stage, model, stop) if replicas.first and asked.sample_prompts else None
     if samples:
         reporter.say(f"answering {len(asked.sample_prompts)} prompts before the training")

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from engine.preprocess.store import IGNORED, TokenStore
+from engine.preprocess.store import IGNORED, Sequence, TokenStore
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,10 @@ class Order:
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """input_ids and labels: int64 [micro_batch_size, longest row], padded at the end."""
+    """input_ids and labels: int64 [micro_batch_size, longest row], padded at the end.
+
+    position_ids: of the same shape, counted anew in each sample, where samples share a row; else None.
+    """
 
     input_ids: torch.Tensor
     labels: torch.Tensor
@@ -66,15 +69,27 @@ def micro_batches(store: TokenStore, chosen: NDArray[np.int64], shape: Shape, ra
     """The part of a global batch that one replica works through."""
     cut = chosen.reshape(shape.accumulation_steps, shape.replicas, shape.micro_batch_size)
     for step in range(shape.accumulation_steps):
-        yield _padded([store.row(int(index)) for index in cut[step, rank]])
+        yield padded([store[int(index)] for index in cut[step, rank]])
 
 
-def _padded(rows: list[tuple[NDArray[np.int32], NDArray[np.int32]]]) -> MicroBatch:
+def padded(rows: list[Sequence]) -> MicroBatch:
     """Pad to the longest row only: with causal attention, what stands behind a row cannot change it."""
-    width = max(len(ids) for ids, _ in rows)
+    width = max(len(row.ids) for row in rows)
     ids = np.zeros((len(rows), width), np.int64)
     labels = np.full((len(rows), width), IGNORED, np.int64)
-    for number, (row_ids, row_labels) in enumerate(rows):
-        ids[number, : len(row_ids)] = row_ids
-        labels[number, : len(row_labels)] = row_labels
-    return MicroBatch(torch.from_numpy(ids), torch.from_numpy(labels))
+    for number, row in enumerate(rows):
+        ids[number, : len(row.ids)] = row.ids
+        labels[number, : len(row.labels)] = row.labels
+    return MicroBatch(torch.from_numpy(ids), torch.from_numpy(labels), _positions(rows, width))
+
+
+def _positions(rows: list[Sequence], width: int) -> torch.Tensor | None:
+    """Padding counts on from the last token, as if it were that sample's end."""
+    if all(len(row.lengths) == 1 for row in rows):
+        return None
+    positions = np.empty((len(rows), width), np.int64)
+    for number, row in enumerate(rows):
+        places = row.positions
+        positions[number, : len(places)] = places
+        positions[number, len(places) :] = np.arange(width - len(places)) + places[-1] + 1
+    return torch.from_numpy(positions)

@@ -82,7 +82,7 @@ class Trainer:
     def _gradients(self) -> float:
         """Add up the gradients of a global batch; returns its mean loss over all trained tokens."""
         chosen = self._order.batch(self.progress.iteration, self.shape.global_batch_size)
-        tokens = int(self.store.trained[chosen].sum())
+        tokens = self.store.trained(chosen)
         total = 0.0
         for step, batch in enumerate(micro_batches(self.store, chosen, self.shape, self.replicas.rank), start=1):
             with without_sync(self.loss, last=step == self.shape.accumulation_steps):

@@ -16,6 +16,7 @@ from engine.events import EMIT_VARIABLE, Emitter
 from engine.failures import Stopped
 from engine.frameworks.native.stages import PATIENT_THREADS
 from engine.plan import Batch, Layout
+from engine.preprocess.store import TokenStore, opened
 from engine.samples import STATION_MASTER
 from engine.spec import JobSpec
 from engine.stage_file import StageFile
@@ -129,6 +130,11 @@ def process(file: StageFile) -> Iterator[subprocess.Popen[str]]:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def store(file: StageFile) -> TokenStore:
+    """What training will read."""
+    return opened(file.folder.data, file.spec.train)
 
 
 def losses(file: StageFile) -> list[float]:

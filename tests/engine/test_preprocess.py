@@ -75,7 +75,7 @@ def stage(tmp_path: Path, model: Path, rows: list[dict[str, Any]], **train: Any)
     data.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     file = native.preprocess(tmp_path / "run", model, dataset={"path": str(data), "format": "alpaca"}, **train)
     report = json.loads((file.folder.data / "report.json").read_text(encoding="utf-8"))
-    return TokenStore(file.folder.data / "tokens.safetensors"), report
+    return native.store(file), report
 
 
 def test_what_is_cut_or_dropped_is_counted(tiny_model: Path, tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_what_is_cut_or_dropped_is_counted(tiny_model: Path, tmp_path: Path) -> 
     assert (report["rows_read"], report["rows_kept"], report["rows_shortened"]) == (3, 2, 1)
     assert report["rows_dropped"] == [{"reason": "question_fills_seq_length", "rows": 1, "first_lines": [1]}]
     assert len(store) == 2
-    assert [len(store.row(n)[0]) for n in range(2)] == [report["tokens"] - 32, 32]
-    assert store.trained.sum() == report["trained_tokens"]
+    assert [len(store[n].ids) for n in range(2)] == [report["tokens"] - 32, 32]
+    assert store.trained(np.arange(2)) == report["trained_tokens"]
 
 
 def test_nothing_left_is_a_failure_that_says_why(tiny_model: Path, tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_a_broken_row_stops_the_stage_with_its_line(tiny_model: Path, tmp_path: 
 def test_conversations_of_several_turns_are_read(tiny_model: Path, tmp_path: Path) -> None:
     dataset = {"path": str(CONVERSATIONS), "format": "sharegpt"}
     file = native.preprocess(tmp_path, tiny_model, dataset=dataset, seq_length=256)
-    store = TokenStore(file.folder.data / "tokens.safetensors")
-    ends = [int(np.count_nonzero(store.row(n)[1] == 2)) for n in range(len(store))]
+    store = native.store(file)
+    ends = [int(np.count_nonzero(store[n].labels == 2)) for n in range(len(store))]
     assert ends == [2, 1, 2]
 
 
@@ -122,8 +122,8 @@ def test_documents_become_one_stream_cut_into_equal_samples(
 ) -> None:
     dataset = {"path": str(DOCUMENTS), "format": "text"}
     file = native.preprocess(tmp_path, tiny_model, dataset=dataset, stage="pretrain", seq_length=16)
-    store = TokenStore(file.folder.data / "tokens.safetensors")
-    rows = [store.row(n) for n in range(len(store))]
+    store = native.store(file)
+    rows = [(store[n].ids, store[n].labels) for n in range(len(store))]
     assert {len(ids) for ids, _ in rows[:-1]} == {16}
     assert all((ids == labels).all() for ids, labels in rows)
     text = tokenizer.decode(np.concatenate([ids for ids, _ in rows]))

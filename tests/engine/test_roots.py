@@ -43,7 +43,7 @@ def code_of(failure: pytest.ExceptionInfo[Failure]) -> str:
 
 
 def test_inside_the_roots_nothing_is_refused(yard: Path, tmp_path: Path) -> None:
-    assert (preprocess(yard, tmp_path / "run").folder.data / "tokens.safetensors").exists()
+    assert (preprocess(yard, tmp_path / "run").folder.data / "dataset_packed_input_ids_document.idx").exists()
     load_model(yard / "model", (str(yard),))
 
 

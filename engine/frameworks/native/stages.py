@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engine.architecture import Architecture
+from engine.dataset_files import PREFIX, file_names
 from engine.plan import Batch, Command, Layout, Stage
 from engine.spec import JobSpec
 
-TOKENS = "data/tokens.safetensors"
 REPORT = "data/report.json"
 LATEST = "checkpoints/latest_checkpointed_iteration.txt"
 SAMPLES = "output/samples.json"
@@ -30,10 +30,11 @@ def stages(
     del template  # the tokenizer's own is taken
     assert nodes == 1, "processes on a CPU are on one machine"
     prompts = (SAMPLES,) if spec.train.sample_prompts else ()
+    tokens = tuple(f"data/{PREFIX}_{name}" for name in file_names(spec.train.stage))
     adapter = ADAPTER if spec.train.strategy == "lora" else ()
     return (
-        Stage(name="preprocess", commands=(_alone("preprocess", "engine.preprocess"),), outputs=(TOKENS, REPORT)),
-        Stage(name="train", commands=(_training(layout),), inputs=(TOKENS,), outputs=(LATEST, *prompts)),
+        Stage(name="preprocess", commands=(_alone("preprocess", "engine.preprocess"),), outputs=(*tokens, REPORT)),
+        Stage(name="train", commands=(_training(layout),), inputs=tokens, outputs=(LATEST, *prompts)),
         Stage(
             name="export", commands=(_alone("export", "engine.weights"),), inputs=(LATEST,), outputs=(*MODEL, *adapter)
         ),
