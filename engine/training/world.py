@@ -59,10 +59,6 @@ class World:
         dist.all_reduce(tensor)
         return [float(value) for value in tensor]
 
-    def any(self, value: bool) -> bool:
-        """True on every process when it is on one of them."""
-        return self.totals([float(value)])[0] > 0
-
     def barrier(self) -> None:
         if self.size > 1:
             dist.barrier()
@@ -79,14 +75,23 @@ def joined(layout: Layout) -> Iterator[World]:
         raise Failure("train.wrong_world", "devices", "software", planned=layout.devices, started=size)
     torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // local))
     if size == 1:
-        yield World(rank=0, size=1, layout=layout)
+        yield alone(layout)
         return
     dist.init_process_group("gloo")
     try:
-        mesh = _mesh(layout)
-        yield World(dist.get_rank(), size, layout, mesh, _ends(mesh))
+        yield among_peers(layout)
     finally:
         dist.destroy_process_group()
+
+
+def alone(layout: Layout) -> World:
+    return World(rank=0, size=1, layout=layout)
+
+
+def among_peers(layout: Layout) -> World:
+    """The place in a layout of a process that has joined its peers; all of them call this together."""
+    mesh = _mesh(layout)
+    return World(dist.get_rank(), dist.get_world_size(), layout, mesh, _ends(mesh))
 
 
 def _mesh(layout: Layout) -> DeviceMesh:
