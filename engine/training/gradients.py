@@ -77,6 +77,8 @@ def _sum_tied(piece: nn.Module, world: World) -> None:
     weight = tied_weight(piece)
     if weight is not None and world.ends is not None:
         assert weight.grad is not None
+        if isinstance(weight, DTensor):  # an embedding's gradient is whole, even where its weight is split
+            weight.grad = weight.grad.redistribute(placements=weight.placements)
         dist.all_reduce(local(weight.grad), group=world.ends)
 
 

@@ -13,7 +13,9 @@ keep: the generator of iteration k is seeded by (seed, k, place in the layout).
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -92,7 +94,8 @@ def _write(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, pee
 
     own = {key: value.detach() for key, value in _trained(model).items()}
     state = {WEIGHTS: own, OPTIMIZER: _moments(model, optimizer)}
-    dcp.save(state, storage_writer=dcp.FileSystemWriter(folder), no_dist=peers.size == 1)
+    with _plainly():
+        dcp.save(state, storage_writer=dcp.FileSystemWriter(folder), no_dist=peers.size == 1)
 
 
 def point(checkpoints: Path, iteration: int) -> None:
@@ -175,4 +178,18 @@ def _read(folder: Path, state: dict[str, Any]) -> None:
     from torch.distributed import checkpoint as dcp
 
     if any(state.values()):
-        dcp.load(state, storage_reader=dcp.FileSystemReader(folder), no_dist=True)
+        with _plainly():
+            dcp.load(state, storage_reader=dcp.FileSystemReader(folder), no_dist=True)
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Errors as they were where they arose, and not a word about a process that is alone."""
+    from torch.distributed.checkpoint import CheckpointException
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "torch.distributed is disabled", UserWarning)
+        try:
+            yield
+        except CheckpointException as error:
+            raise next(iter(error.failures.values()))[0] from error
