@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.distributed.tensor import DTensor
 
 from engine.training.data import MicroBatch
@@ -57,7 +57,8 @@ class Pipelined:
         group = world.along("pp").get_group()
         pieces = world.layout.pipeline_parallel_size
         stage = PipelineStage(piece, world.place("pp"), pieces, device, group=group)
-        self._schedule = Schedule1F1B(stage, steps, loss_fn=lambda loss, _: loss, scale_grads=False)
+        kind = Schedule1F1B if steps >= pieces else ScheduleGPipe  # too few to overlap: all forward, all back
+        self._schedule = kind(stage, steps, loss_fn=lambda loss, _: loss, scale_grads=False)
         self._piece, self._world = piece, world
 
     def __call__(self, batches: Sequence[MicroBatch], tokens: int) -> float:

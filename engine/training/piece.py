@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 from engine.preprocess.store import IGNORED
@@ -39,5 +38,3 @@ class Piece(nn.Module):
         places = (targets != IGNORED).nonzero().squeeze(1)
         weight = self.model.get_output_embeddings().weight
         return head_loss(hidden[:, :-1].flatten(0, 1).index_select(0, places), weight, targets[places])
-
-

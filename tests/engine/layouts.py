@@ -37,7 +37,6 @@ def layout(devices: int, tensor: int = 1, pipeline: int = 1, zero: int = 0) -> L
 OF_TWO = [layout(2, tensor=2), layout(2, pipeline=2), *(layout(2, zero=stage) for stage in range(4))]
 OF_FOUR = [
     layout(4),
-    layout(4, pipeline=4),
     layout(4, tensor=2, pipeline=2),
     *(layout(4, tensor=2, zero=stage) for stage in range(4)),
     *(layout(4, pipeline=2, zero=stage) for stage in range(4)),

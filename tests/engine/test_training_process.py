@@ -69,10 +69,10 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_counted(
     from engine.training.piece import Piece
 
     whole = Piece.forward
-    calls = iter(range(100))
+    calls = iter(range(100))  # two an iteration: the third is poisoned
 
     def poisoned(self: Piece, *args: Any, **kwargs: Any) -> torch.Tensor:
-        return whole(self, *args, **kwargs) * (float("inf") if next(calls) == 4 else 1.0)  # two calls an iteration: the third
+        return whole(self, *args, **kwargs) * (float("inf") if next(calls) == 4 else 1.0)
 
     monkeypatch.setattr(Piece, "forward", poisoned)
     file = native.train(tmp_path, tiny_model)
@@ -124,7 +124,7 @@ def test_sigterm_saves_a_checkpoint_and_a_restart_goes_on_as_if_nothing_was(tiny
         stop.asked = False
         with pytest.raises(native.Stopped):
             train(each, Ending(each.folder.stage("train") / "emitted.jsonl"), alone(each.layout), stop)
-    assert [m["iteration"] for m in native.emitted(file, "metric")] == list(range(1, stopped_at + 6)), "all hear of it in the next iteration"
+    assert [m["iteration"] for m in native.emitted(file, "metric")] == list(range(1, stopped_at + 6))
     assert native.losses(file) == pytest.approx(native.losses(straight), abs=1e-5)
 
 

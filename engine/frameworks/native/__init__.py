@@ -8,5 +8,5 @@ DESCRIPTION = Description(
     formats=("alpaca", "sharegpt", "moss", "openai", "text"),
     launchable=True,
     table=False,
-    splits_models=False,
+    splits_models=True,
 )

@@ -71,3 +71,6 @@ LLAMA_FACTORY_HEADROOM = 0.80
 """Policy for the recommended number, chosen after seeing the table (in-sample)."""
 LITTLE_ROOM = 0.90
 """Above this share of the usable memory we say that there is little room: the model is good to about 10 %."""
+
+NATIVE_BUCKET = 25 << 20
+"""Elements of gradients that our own engine sums in one go."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from engine.failures import Failure
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -37,6 +39,9 @@ def shares(layers: int, pieces: int) -> list[range]:
 def keep(model: PreTrainedModel, place: int, pieces: int) -> None:
     """Take out of `model`, in place, what piece number `place` does not hold."""
     base: Any = model.base_model
+    if pieces > len(base.layers):
+        sizes = {"pipeline_parallel_size": pieces, "layers": len(base.layers), "most": len(base.layers)}
+        raise Failure("layout.too_many_stages", "train.layout.pipeline_parallel_size", "user", **sizes)
     mine = shares(len(base.layers), pieces)[place]
     for number in range(len(base.layers)):
         if number not in mine:

@@ -6,6 +6,8 @@
 | 1 | optimizer state | FSDP2; weights stay whole between forward and backward, gradients until the last micro-batch |
 | 2 | and gradients | FSDP2; gradients are reduced to their shard after every micro-batch |
 | 3 | and weights | FSDP2; weights are gathered layer by layer, forward and backward |
+
+Weights beside adapters, which are not trained, are sharded in stage 3 alone.
 """
 
 from __future__ import annotations
@@ -44,8 +46,9 @@ def replicate(piece: Piece, world: World) -> nn.Module:
 def _sharded(piece: Piece, world: World) -> nn.Module:
     mesh, gather_again = world.along("dp"), world.layout.zero_stage == 3
     layers = [layer for layer in piece.model.base_model.layers if not isinstance(layer, Elsewhere)]
+    resting = set() if gather_again else {weight for weight in piece.parameters() if not weight.requires_grad}
     for part in (*layers, piece):
-        fully_shard(part, mesh=mesh, reshard_after_forward=gather_again)
+        fully_shard(part, mesh=mesh, reshard_after_forward=gather_again, ignored_params=resting)
         part.set_gradient_divide_factor(1.0)  # a sum: each loss is divided by the tokens of the whole batch already
         part.set_force_sum_reduction_for_comms(True)  # gloo and HCCL do not multiply on the way
     return piece

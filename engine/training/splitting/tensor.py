@@ -23,8 +23,10 @@ COLUMNS, ROWS = ("colwise", "colwise_gather_output"), ("rowwise", "rowwise_split
 def split(model: PreTrainedModel, mesh: DeviceMesh) -> None:
     """Split every layer that the plan names, in place. mesh: one-dimensional.
 
-    Raises Failure `layout.no_tensor_plan` for a model that transformers has no plan for.
+    Raises Failure `layout.no_tensor_plan` for a model that transformers has no plan for, and `layout.heads` for one
+    whose heads cannot be shared out.
     """
+    _require_heads(model.config, mesh.size())
     from transformers.distributed.tensor_parallel import apply_tensor_parallelism
 
     plan = _plan(model)
@@ -33,6 +35,14 @@ def split(model: PreTrainedModel, mesh: DeviceMesh) -> None:
     apply_tensor_parallelism(model, mesh, plan)
     if model.config.tie_word_embeddings:
         _tie(model)
+
+
+def _require_heads(config: Any, size: int) -> None:
+    heads = config.num_attention_heads
+    key_value = getattr(config, "num_key_value_heads", None) or heads
+    if heads % size or key_value % size:
+        sizes = {"tensor_parallel_size": size, "heads": heads, "key_value_heads": key_value}
+        raise Failure("layout.heads", "train.layout.tensor_parallel_size", "user", **sizes)
 
 
 def _tie(model: PreTrainedModel) -> None:
