@@ -66,8 +66,10 @@ class Pipelined:
         inputs = {key: torch.cat([batch.inputs[key] for batch in batches]) for key in batches[0].inputs}
         start = (torch.cat([batch.input_ids for batch in batches]),) if self._world.first_piece else ()
         losses: list[torch.Tensor] = []
-        ends = {"target": labels, "losses": losses} if self._world.last_piece else {}
-        self._schedule.step(*start, labels=labels, tokens=float(tokens), return_outputs=False, **inputs, **ends)
+        named: dict[str, Any] = {**inputs, "labels": labels, "tokens": float(tokens)}
+        if self._world.last_piece:
+            named |= {"target": labels, "losses": losses}
+        self._schedule.step(*start, return_outputs=False, **named)
         _sum_tied(self._piece, self._world)
         sum_gradients(self._piece, self._world)
         return sum(float(loss.detach()) for loss in losses) if self._world.place("tp") == 0 else 0.0
@@ -78,9 +80,10 @@ def _sum_tied(piece: nn.Module, world: World) -> None:
     weight = tied_weight(piece)
     if weight is not None and world.ends is not None:
         assert weight.grad is not None
+        gradient: Any = weight.grad
         if isinstance(weight, DTensor):  # an embedding's gradient is whole, even where its weight is split
-            weight.grad = weight.grad.redistribute(placements=weight.placements)
-        dist.all_reduce(local(weight.grad), group=world.ends)
+            weight.grad = gradient = gradient.redistribute(placements=weight.placements)
+        dist.all_reduce(local(gradient), group=world.ends)
 
 
 def tied_weight(piece: nn.Module) -> nn.Parameter | None:
@@ -88,7 +91,8 @@ def tied_weight(piece: nn.Module) -> nn.Parameter | None:
     assert isinstance(piece, Piece)
     if not piece.model.config.tie_word_embeddings or not (piece.first or piece.last):
         return None
-    weight = piece.model.base_model.embed_tokens.weight
+    base: Any = piece.model.base_model
+    weight: nn.Parameter = base.embed_tokens.weight
     return weight if weight.requires_grad else None
 
 

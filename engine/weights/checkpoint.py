@@ -90,12 +90,13 @@ def save(
 
 
 def _write(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, peers: Peers) -> None:
-    from torch.distributed import checkpoint as dcp
+    from torch.distributed.checkpoint.filesystem import FileSystemWriter
+    from torch.distributed.checkpoint.state_dict_saver import save
 
     own = {key: value.detach() for key, value in _trained(model).items()}
     state = {WEIGHTS: own, OPTIMIZER: _moments(model, optimizer)}
     with _plainly():
-        dcp.save(state, storage_writer=dcp.FileSystemWriter(folder), no_dist=peers.size == 1)
+        save(state, storage_writer=FileSystemWriter(folder), no_dist=peers.size == 1)
 
 
 def point(checkpoints: Path, iteration: int) -> None:
@@ -165,7 +166,7 @@ def load_optimizer(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
 
 def _sizes(folder: Path) -> Mapping[str, torch.Size]:
     """Name → shape of the whole tensor. Raises Failure `checkpoint.other_release`."""
-    from torch.distributed.checkpoint import FileSystemReader
+    from torch.distributed.checkpoint.filesystem import FileSystemReader
 
     if not (folder / CONTENTS).exists():
         raise Failure("checkpoint.other_release", "", "software", path=str(folder))
@@ -175,17 +176,18 @@ def _sizes(folder: Path) -> Mapping[str, torch.Size]:
 
 def _read(folder: Path, state: dict[str, Any]) -> None:
     """Fill the tensors in place; each process reads what it needs by itself."""
-    from torch.distributed import checkpoint as dcp
+    from torch.distributed.checkpoint.filesystem import FileSystemReader
+    from torch.distributed.checkpoint.state_dict_loader import load
 
     if any(state.values()):
         with _plainly():
-            dcp.load(state, storage_reader=dcp.FileSystemReader(folder), no_dist=True)
+            load(state, storage_reader=FileSystemReader(folder), no_dist=True)
 
 
 @contextmanager
 def _plainly() -> Iterator[None]:
     """Errors as they were where they arose, and not a word about a process that is alone."""
-    from torch.distributed.checkpoint import CheckpointException
+    from torch.distributed.checkpoint.api import CheckpointException
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "torch.distributed is disabled", UserWarning)

@@ -17,7 +17,7 @@ from tests.engine.layouts import OF_FOUR, OF_TWO, Case, called, case, layout, pr
 EQUAL = 1e-5
 NORM = 5e-3
 """Of the norm: adapters of a model that has learnt its rows have next to no gradients, so that rounding shows."""
-ITERATIONS, STOP, GO_ON = 20, 4, 8
+ITERATIONS, STOP, GO_ON = 20, 3, 6
 ALONE = layout(1)
 KINDS = [
     f"{family}-{strategy}-{rows}"
@@ -29,12 +29,12 @@ EACH = {one: KINDS[number % 8] for number, one in enumerate(OF_TWO)} | {
     one: KINDS[number % 8] for number, one in enumerate(OF_FOUR)
 }
 """What each layout trains."""
-MORE = [(layout(2, tensor=2), "llama-full-packed"), (layout(2, pipeline=2), "qwen2-lora-rows")]
-MORE += [(layout(2, zero=3), "qwen2-lora-packed"), (layout(2), "qwen2-full-rows")]
-RESUMED = [*OF_TWO, OF_FOUR[1], layout(4, tensor=2, zero=3), layout(4, pipeline=2, zero=1)]
+MORE = [(layout(2, pipeline=2), "qwen2-lora-rows"), (layout(2, zero=1), "qwen2-lora-packed")]
+RESUMED = [layout(2, tensor=2), layout(2, pipeline=2), layout(2), layout(2, zero=3)]
+RESUMED += [layout(4, tensor=2, zero=3), layout(4, pipeline=2, zero=2)]
 CHAINS = ["llama-full-rows", "qwen2-lora-packed"]
-OVER_TWO = [layout(2, tensor=2), layout(2, pipeline=2), layout(2, zero=3), layout(2, zero=1)]
-OVER_FOUR = [layout(4, tensor=2, zero=2), layout(4, pipeline=2, zero=3), layout(4, tensor=2, pipeline=2), layout(4)]
+OVER_TWO = [layout(2, tensor=2), layout(2, pipeline=2), layout(2, zero=3)]
+OVER_FOUR = [layout(4, tensor=2, zero=2), layout(4, pipeline=2, zero=3), layout(4, tensor=2, pipeline=2)]
 PART = 2
 """Iterations under each layout of a chain."""
 FAULTS = [(layout(4, tensor=2), "_sum_together"), (layout(2, pipeline=2), "_sum_tied")]
@@ -45,11 +45,11 @@ def options(kind: str, one: Layout = ALONE) -> dict[str, Any]:
     return {
         "strategy": strategy,
         "packing": rows == "packed",
-        "seq_length": 64,
+        "seq_length": 128,
         "micro_batch_size": 1 if one.data_parallel_size > 1 else 2,
         "global_batch_size": 4,
         "train_iters": ITERATIONS,
-        "learning_rate": {"full": 3e-3, "lora": 2e-2}[strategy],
+        "learning_rate": {"full": 3e-3, "lora": 5e-3}[strategy],
         "save_interval": 100,
     }
 
@@ -68,7 +68,7 @@ class Runs:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Everything is trained at once; the tests look at what came of it."""
     place = tmp_path_factory.mktemp("layouts")
-    llama = tiny.make(place / "models" / "llama", seed=7, hidden_size=32, layers=3, vocab=384)
+    llama = tiny.make(place / "models" / "llama", seed=7, hidden_size=32, layers=3, vocab=512)
     runs = Runs(place, {"llama": llama, "qwen2": qwen2(llama, place / "models" / "qwen2")})
     for kind in KINDS:
         native.preprocess(place / "data" / kind, runs.models[kind.split("-")[0]], **options(kind))
@@ -106,7 +106,7 @@ def qwen2(tokenizer: Path, folder: Path) -> Path:
     from engine.weights.export import copy_tokenizer
 
     config = Qwen2Config(
-        vocab_size=385, hidden_size=32, intermediate_size=72, num_hidden_layers=3, num_attention_heads=4,
+        vocab_size=513, hidden_size=32, intermediate_size=72, num_hidden_layers=3, num_attention_heads=4,
         num_key_value_heads=2, max_position_embeddings=512, tie_word_embeddings=False,
     )  # fmt: skip
     with torch.random.fork_rng(devices=[]):
@@ -129,7 +129,9 @@ def assert_equal(ours: list[tuple[float, float]], theirs: list[tuple[float, floa
     assert [norm for _, norm in ours] == pytest.approx([norm for _, norm in theirs], rel=NORM)
 
 
-@pytest.mark.parametrize(("one", "kind"), [*EACH.items(), *MORE], ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    ("one", "kind"), [*EACH.items(), *MORE], ids=lambda value: value if isinstance(value, str) else called(value)
+)
 def test_a_layout_trains_as_one_process_does(runs: Runs, one: Layout, kind: str) -> None:
     assert_equal(figures(runs, called(one), kind), figures(runs, "alone", kind))
 
@@ -137,7 +139,7 @@ def test_a_layout_trains_as_one_process_does(runs: Runs, one: Layout, kind: str)
 def test_there_is_something_to_learn(runs: Runs) -> None:
     for kind in KINDS:
         alone = figures(runs, "alone", kind)
-        assert alone[0][0] - alone[-1][0] > 0.3, kind
+        assert alone[0][0] - alone[-1][0] > (0.05 if "lora" in kind else 0.3), kind
 
 
 @pytest.mark.parametrize("one", RESUMED, ids=called)

@@ -11,10 +11,9 @@ from engine import problem_texts
 from engine.catalog import Catalog, load
 from engine.plan import Layout, Plan
 from engine.planner import Unplannable, check, plan
-from engine.planner.layouts import of_native
 from engine.planner.memory import Setting, estimate
 from engine.problems import LANGUAGES
-from engine.spec import JobSpec, LayoutRequest
+from engine.spec import JobSpec
 from tests.engine.asked import native
 
 CATALOG = load()
@@ -78,20 +77,25 @@ def test_a_model_without_dimensions_gets_what_is_asked_for() -> None:
 
 
 def test_where_memory_is_short_the_model_is_cut_as_little_as_helps() -> None:
-    needs = {
-        one.zero_stage: made(devices=4, train__layout__zero_stage=one.zero_stage)
-        for one in of_native(
-            CATALOG.architectures["smollm2-135m"], 4, LayoutRequest(tensor_parallel_size=1, pipeline_parallel_size=1)
-        )
-    }
-    roomy = {stage: found.memory.per_device_gib for stage, found in needs.items() if found.memory is not None}
-    assert roomy[0] > roomy[2] > roomy[3]
-    found = made(with_memory(roomy[3] + 0.01), devices=4)
+    asked = {"devices": 4, "train__micro_batch_size": 2}
+    alone = [made(**asked, train__layout__zero_stage=stage).memory for stage in range(4)]
+    needs = [memory.per_device_gib for memory in alone if memory is not None]
+    assert needs[0] > needs[2] > needs[3]
+    found = made(with_memory(needs[3] + 0.01), **asked)
     assert sizes(found.layout) == (1, 1, 4, 3)
     assert reasons(found)["layout.zero_stage"] == "reason.cut_to_fit"
-    assert sizes(made(with_memory(roomy[0] + 0.01), devices=4).layout) == (1, 1, 4, 0)
+    assert sizes(made(with_memory(needs[0] + 0.01), **asked).layout) == (1, 1, 4, 0)
     with pytest.raises(Unplannable):
-        made(with_memory(0.6), devices=4)
+        made(with_memory(0.6), **asked)
+
+
+def test_a_smaller_micro_batch_comes_before_a_model_in_parts() -> None:
+    usual = made(devices=2)
+    assert usual.memory is not None
+    tight = made(with_memory(usual.memory.per_device_gib - 0.1), devices=2)
+    assert sizes(tight.layout) == (1, 1, 2, 0)
+    assert tight.batch.micro_batch_size < usual.batch.micro_batch_size
+    assert reasons(tight)["batch.micro_batch_size"] == "reason.micro_batch_fits"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

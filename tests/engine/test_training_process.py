@@ -94,7 +94,7 @@ def wait_for_iteration(file: StageFile, process: subprocess.Popen[str], iteratio
 
 
 def test_sigterm_saves_a_checkpoint_and_a_restart_goes_on_as_if_nothing_was(tiny_model: Path, tmp_path: Path) -> None:
-    options = {"train_iters": LONG, "save_interval": LONG, "strategy": "lora", "lora": {"dropout": 0.1}}
+    options: dict[str, Any] = {"train_iters": LONG, "save_interval": LONG, "strategy": "lora", "lora": {"dropout": 0.1}}
     native.preprocess(tmp_path, tiny_model, **options)
     file = native.stage_file(tmp_path, "train", tiny_model, **options)
     with native.process(file) as process:
@@ -129,7 +129,7 @@ def test_sigterm_saves_a_checkpoint_and_a_restart_goes_on_as_if_nothing_was(tiny
 
 
 def test_two_processes_stop_together(tiny_model: Path, tmp_path: Path) -> None:
-    options = {"train_iters": LONG, "save_interval": LONG}
+    options: dict[str, Any] = {"train_iters": LONG, "save_interval": LONG}
     native.preprocess(tmp_path, tiny_model, **options)
     file = native.stage_file(tmp_path, "train", tiny_model, devices=2, **options)
     with native.process(file) as process:
@@ -188,7 +188,7 @@ def test_checkpoints_are_ordered_by_number(tmp_path: Path) -> None:
 
 
 def test_a_process_whose_peer_was_killed_does_not_call_it_unforeseen(tiny_model: Path, tmp_path: Path) -> None:
-    options = {"train_iters": LONG, "save_interval": LONG}
+    options: dict[str, Any] = {"train_iters": LONG, "save_interval": LONG}
     native.preprocess(tmp_path, tiny_model, **options)
     file = native.stage_file(tmp_path, "train", tiny_model, devices=2, **options)
     with native.process(file) as process:

@@ -45,7 +45,8 @@ def replicate(piece: Piece, world: World) -> nn.Module:
 
 def _sharded(piece: Piece, world: World) -> nn.Module:
     mesh, gather_again = world.along("dp"), world.layout.zero_stage == 3
-    layers = [layer for layer in piece.model.base_model.layers if not isinstance(layer, Elsewhere)]
+    base: Any = piece.model.base_model
+    layers = [layer for layer in base.layers if not isinstance(layer, Elsewhere)]
     resting = set() if gather_again else {weight for weight in piece.parameters() if not weight.requires_grad}
     for part in (*layers, piece):
         fully_shard(part, mesh=mesh, reshard_after_forward=gather_again, ignored_params=resting)
