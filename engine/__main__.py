@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine import preprocess_verb
+from engine import inspect_verb, preprocess_verb
 from engine.catalog import TABLES, Catalog, load
 from engine.disk import tells_of_full_disk
 from engine.frameworks.placeholders import cannot_start
 from engine.plan import DeviceNeed, Plan
-from engine.planner import Unplannable, Verdict, check, decide, plan
+from engine.planner import Unplannable, Verdict, check, plan
 from engine.planner.estimates import with_estimates
 from engine.planner.survey import of_devices, of_model, unknown
 from engine.problem_texts import known
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--run-dir", required=True, type=Path, metavar="DIR", help="folder of the run; made if missing")
     _add_fits(verbs)
     _add_language(preprocess_verb.add(verbs))
+    _add_language(inspect_verb.add(verbs))
     return parser
 
 
@@ -117,6 +118,8 @@ def _locale() -> str:
 def _verb(options: argparse.Namespace) -> int:
     if options.verb == "preprocess":
         return preprocess_verb.run(options)
+    if options.verb == "inspect":
+        return inspect_verb.run(options)
     try:
         catalog = with_estimates(load(options.catalog))
     except (OSError, ValueError) as error:
@@ -131,7 +134,7 @@ def _verb(options: argparse.Namespace) -> int:
         return _say(verdict, options)
     try:
         asked = with_absolute_paths(verdict.spec)  # commands of the plan name files
-        made = (plan if options.verb == "run" else decide)(asked, catalog)
+        made = plan(asked, catalog)
     except Unplannable as refusal:
         return _say(verdict.model_copy(update={"problems": refusal.problems}), options)
     if options.verb == "run" and verdict.problems:

@@ -15,6 +15,7 @@ from engine.texts import (
     choices,
     devices,
     files,
+    inspection,
     layout,
     memory,
     mindspeed,
@@ -36,13 +37,14 @@ PROBLEMS: dict[str, Text] = {
     **layout.TEXTS,
     **memory.TEXTS,
     **files.TEXTS,
+    **inspection.TEXTS,
     **resume.TEXTS,
     **running.TEXTS,
     **mindspeed.TEXTS,
     **site.TEXTS,
     **table.TEXTS,
 }
-REASONS: dict[str, Text] = {**reasons.TEXTS, **choices.TEXTS, **rows.TEXTS}
+REASONS: dict[str, Text] = {**reasons.TEXTS, **choices.TEXTS, **rows.TEXTS, **inspection.ROWS}
 
 
 class _Parameters(dict[str, Any]):

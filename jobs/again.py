@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs.attempts import add_run
+from jobs.datasets.versions import version_for_job
 from jobs.models import AuditEvent, Job, Run
 from jobs.submit import Refused, preview
 
@@ -23,11 +24,12 @@ def run_again(job: Job, user: User | None) -> Run:
     verdict, decided = preview(job.spec, team=job.team)
     if decided is None:
         raise Refused(verdict)
+    version = version_for_job(job.job_spec.train.dataset.path, job.team)
     with transaction.atomic():
         Job.objects.select_for_update().get(pk=job.pk)
         last = job.last_run
         if last is not None and not last.ended:
             raise StillRunning(str(last))
-        run = add_run(job)
+        run = add_run(job, version)
         AuditEvent.objects.create(user=user, action="job.again", job=job, detail={"run": run.pk})
     return run

@@ -12,8 +12,12 @@ from engine.planner.files import dataset as dataset_check
 from engine.planner.files import weights as weights_check
 from engine.problems import Problem
 from jobs.catalog import current
-from jobs.foreign import is_foreign
+from jobs.datasets.versions import current_version
+from jobs.foreign import is_foreign, is_foreign_data
 from jobs.models import AuditEvent, Dataset, Team, Weights
+
+ROW_PROBLEMS = {"dataset.broken_rows"}
+"""What is wrong with rows, not with the file."""
 
 
 class Unusable(Exception):
@@ -25,13 +29,19 @@ class Unusable(Exception):
 
 
 def register_dataset(*, team: Team, user: User, name: str, path: str, format: str, note: str = "") -> Dataset:
-    """Register a file that reads as this format, or renew its entry. Raises Unusable with file and line."""
+    """Register what lies there, or renew its entry. Raises Unusable when the path, or all of it, cannot be used.
+
+    format: empty for "as it looks". Rows that cannot be used do not hinder it: the report names them one by one.
+    """
     full = absolute(path)
-    _refuse_foreign(full, team, "dataset.other_team", "train.dataset.path")
-    _refuse_errors(dataset_check.problems(full, format, settings.ROOTS))
-    rows = dataset_check.scan(Path(full), format).rows
+    if is_foreign_data(full, team):
+        raise _foreign(full, "dataset.other_team", "train.dataset.path")
+    problems = dataset_check.problems(full, format or None, settings.ROOTS)
+    _refuse_errors(problem for problem in problems if problem.code not in ROW_PROBLEMS)
+    rows = dataset_check.rows(full, format or None, settings.ROOTS)
     facts = {"name": name, "format": format, "rows": rows, "note": note, "created_by": user}
     entry, _created = Dataset.objects.update_or_create(team=team, path=full, defaults=facts)
+    current_version(entry)
     AuditEvent.objects.create(user=user, action="dataset.register", detail={"path": full, "team": team.pk})
     return entry
 
@@ -39,7 +49,8 @@ def register_dataset(*, team: Team, user: User, name: str, path: str, format: st
 def register_weights(*, team: Team, user: User, name: str, path: str, model: str, note: str = "") -> Weights:
     """Register a folder with weights and tokenizer of a model, or renew its entry. Raises Unusable."""
     full = absolute(path)
-    _refuse_foreign(full, team, "weights.other_team", "model_path")
+    if is_foreign(full, team):
+        raise _foreign(full, "weights.other_team", "model_path")
     catalog = current()
     wanted = weights_check.Wanted(catalog, catalog.models.get(model), None, None)
     _refuse_errors(weights_check.problems(full, wanted, settings.ROOTS))
@@ -54,10 +65,9 @@ def absolute(path: str) -> str:
     return str(Path(settings.DATA_DIR) / path)
 
 
-def _refuse_foreign(path: str, team: Team, code: str, field: str) -> None:
+def _foreign(path: str, code: str, field: str) -> Unusable:
     """What another team has registered is theirs: else registering it would be the way to read it."""
-    if is_foreign(path, team):
-        raise Unusable([Problem(code=code, field=field, parameters={"path": path[:200]})])
+    return Unusable([Problem(code=code, field=field, parameters={"path": path[:200]})])
 
 
 def _refuse_errors(problems: Iterable[Problem]) -> None:

@@ -6,13 +6,16 @@ from django.db import transaction
 from django.db.models import Max
 
 from jobs.messages import wake_dispatcher
-from jobs.models import Job, Run, StageRecord
+from jobs.models import DatasetVersion, Job, Run, StageRecord
 
 
-def add_run(job: Job) -> Run:
-    """A new queued attempt with a record for each stage. Must be called in a transaction."""
+def add_run(job: Job, version: DatasetVersion | None = None) -> Run:
+    """A new queued attempt with a record for each stage. Must be called in a transaction.
+
+    version: of the registered dataset that it will read.
+    """
     number = (job.runs.aggregate(last=Max("number"))["last"] or 0) + 1
-    run = Run.objects.create(job=job, number=number)
+    run = Run.objects.create(job=job, number=number, dataset_version=version)
     StageRecord.objects.bulk_create(fresh_stages(run))
     transaction.on_commit(wake_dispatcher)
     transaction.on_commit(run.announce)

@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError
 
 from jobs.celery import DEFAULT_QUEUE, app, node_queue
 from jobs.outbox import post
-from jobs.tasks import dispatch, start_run
+from jobs.tasks import dispatch, inspect, start_run, view_row
 
 log = logging.getLogger(__name__)
 PUBLISH_OPTIONS = {"socket_timeout": 2}
@@ -27,6 +27,16 @@ def wake_dispatcher() -> None:
 def send_start(run_id: int, token: UUID, node: str) -> None:
     """Tell a node soon to start or take over a run; never waits and never raises."""
     post(partial(_send, start_run, (run_id, str(token)), node_queue(node)))
+
+
+def send_inspect(inspection_id: int) -> None:
+    """Ask for a report to be begun soon; never waits and never raises."""
+    post(partial(_send, inspect, (inspection_id,), DEFAULT_QUEUE))
+
+
+def send_view_row(inspection_id: int, row: int, first_token: int) -> None:
+    """Ask for the view of a row soon; never waits and never raises."""
+    post(partial(_send, view_row, (inspection_id, row, first_token), DEFAULT_QUEUE))
 
 
 def _send(task: Task[Any, Any], arguments: tuple[Any, ...], queue: str) -> None:

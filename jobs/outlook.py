@@ -1,7 +1,7 @@
 """What the form's panel is told: the check's answer, and every decision that can already be made.
 
-More than `preview`, which answers whether a job would be queued: a framework that this release does not start is
-planned all the same, and so is a job whose files are still to be named.
+More than `preview`, which answers whether a job would be queued: what no node could start is planned all the same, and
+so is a job whose files are still to be named.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from django.conf import settings
 from engine.catalog import Catalog
 from engine.frameworks import description
 from engine.plan import Eta, Plan
-from engine.planner import Unplannable, Verdict, decide
+from engine.planner import Unplannable, Verdict
+from engine.planner import plan as planned
 from engine.planner.files.dataset import rows
 from engine.planner.nearest import changed
 from engine.planner.shape import look
@@ -27,7 +28,6 @@ from jobs.own_runs import informed
 from jobs.site_checks import ABOUT_NODES
 from jobs.submit import preview, with_absolute_paths
 
-UNLAUNCHABLE = "framework.not_launchable"
 _NAMES = {
     "name", "model_path", "train.dataset.path", "train.dataset.format", "train.dataset.template",
     "train.dataset.train_on", "train.packing",
@@ -59,7 +59,7 @@ class Outlook:
 def outlook(data: JobSpec | Mapping[str, Any], *, files: bool = True, team: Team | None = None) -> Outlook:
     """Like `preview`, writes nothing and raises nothing that a request could cause."""
     verdict, plan = preview(data, files=files, team=team)
-    verdict = _not_here(_without_start(verdict), data)
+    verdict = _not_here(verdict, data)
     shape = look(with_absolute_paths(data))
     if shape.wrong - _NAMES:
         return Outlook(verdict, None, None)
@@ -73,18 +73,6 @@ def outlook(data: JobSpec | Mapping[str, Any], *, files: bool = True, team: Team
 def _wrong_data(verdict: Verdict) -> bool:
     """Nothing is told of data that may not be read."""
     return any(problem.field == "train.dataset.path" and problem.severity == "error" for problem in verdict.problems)
-
-
-def _without_start(verdict: Verdict) -> Verdict:
-    """Of a framework that nobody can start it is said once, as a warning; what nodes there are does not matter."""
-    if all(problem.code != UNLAUNCHABLE for problem in verdict.problems):
-        return verdict
-    kept = (problem for problem in verdict.problems if problem.code not in ABOUT_NODES)
-    milder = (
-        problem.model_copy(update={"severity": "warning"}) if problem.code == UNLAUNCHABLE else problem
-        for problem in kept
-    )
-    return verdict.model_copy(update={"problems": tuple(milder)})
 
 
 def _not_here(verdict: Verdict, data: JobSpec | Mapping[str, Any]) -> Verdict:
@@ -104,7 +92,7 @@ def _not_here(verdict: Verdict, data: JobSpec | Mapping[str, Any]) -> Verdict:
 
 def _decided(spec: JobSpec, catalog: Catalog) -> Plan | None:
     try:
-        return decide(spec, catalog)
+        return planned(spec, catalog)
     except Unplannable:
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import time
 from datetime import timedelta
 from pathlib import Path
 from threading import Event as Flag
@@ -20,6 +21,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from engine.runner import is_alive as supervisor_lives
+from jobs.datasets.cleaning import clean
+from jobs.datasets.inspections import look_after as look_after_report
+from jobs.datasets.inspections import unfinished as unfinished_reports
 from jobs.dispatcher import dispatch
 from jobs.losing import CANNOT_START, FOLDER_GONE, NODE_GONE, NODE_SILENT, give_up, lose
 from jobs.messages import send_start
@@ -32,6 +36,7 @@ from jobs.stop import raise_flag
 log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 1.0
+CLEANING_SECONDS = 600.0
 LONGEST_PAUSE_SECONDS = 30.0
 RESEND_AFTER = timedelta(seconds=15)
 """A start that has shown no effect for so long is sent again."""
@@ -43,11 +48,14 @@ SILENT_IS_GONE = timedelta(minutes=10)
 
 def reconcile_forever(stopped: Flag) -> None:
     """Reconcile until `stopped` is set; wait ever longer while the database is away."""
-    pause = INTERVAL_SECONDS
+    pause, cleaned = INTERVAL_SECONDS, -CLEANING_SECONDS
     while not stopped.wait(pause):
         try:
             close_old_connections()
             reconcile()
+            if time.monotonic() - cleaned > CLEANING_SECONDS:
+                cleaned = time.monotonic()
+                clean_up()
             pause = INTERVAL_SECONDS
         except DatabaseError as error:
             pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
@@ -64,6 +72,21 @@ def reconcile() -> None:
         except Exception:  # the outermost edge: one run's broken folder must not stop the site
             log.exception("run %s could not be looked after", run.pk)
     dispatch()
+    for report in unfinished_reports():
+        try:
+            look_after_report(report)
+        except DatabaseError:
+            raise
+        except Exception:  # the outermost edge, as above
+            log.exception("report %s could not be looked after", report.pk)
+
+
+def clean_up() -> None:
+    """Take away what was abandoned. A disk in trouble must not stop the site."""
+    try:
+        clean()
+    except OSError as error:
+        log.warning("what was abandoned stays for now: %s", error)
 
 
 def look_after(run: Run) -> None:

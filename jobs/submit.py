@@ -18,9 +18,10 @@ from engine.problems import Problem
 from engine.spec import JobSpec
 from jobs.attempts import add_run
 from jobs.catalog import current
+from jobs.datasets.versions import version_for_job
 from jobs.foreign import foreign_problems
 from jobs.judged import judged_rows
-from jobs.models import AuditEvent, Job, Team
+from jobs.models import AuditEvent, DatasetVersion, Job, Team
 from jobs.own_runs import informed
 from jobs.site_checks import site_problems
 
@@ -47,8 +48,9 @@ def submit(data: JobSpec | Mapping[str, Any], *, team: Team, user: User) -> Job:
     if verdict.spec is None or decided is None:
         raise Refused(verdict)
     judgement = {**_judgement(verdict), "rows": judged_rows(verdict.spec, catalog)}
+    version = version_for_job(verdict.spec.train.dataset.path, team)
     with transaction.atomic():
-        job = _queue(verdict.spec, decided, judgement, team, user)
+        job = _queue(verdict.spec, decided, judgement, team, user, version)
     return job
 
 
@@ -113,7 +115,9 @@ def _absolute(path: Any) -> Any:
     return str(Path(settings.DATA_DIR) / path) if isinstance(path, str) and path else path
 
 
-def _queue(spec: JobSpec, decided: Plan, judgement: dict[str, Any], team: Team, user: User) -> Job:
+def _queue(
+    spec: JobSpec, decided: Plan, judgement: dict[str, Any], team: Team, user: User, version: DatasetVersion | None
+) -> Job:
     job = Job.objects.create(
         team=team,
         owner=user,
@@ -123,7 +127,7 @@ def _queue(spec: JobSpec, decided: Plan, judgement: dict[str, Any], team: Team, 
         plan=decided.model_dump(mode="json"),
         verdict=judgement,
     )
-    run = add_run(job)
+    run = add_run(job, version)
     AuditEvent.objects.create(user=user, action="job.submit", job=job, detail={"run": run.pk})
     return job
 

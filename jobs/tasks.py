@@ -21,3 +21,19 @@ def start_run(run_id: int, token: str) -> None:
     from jobs.start import start
 
     start(run_id, UUID(token))
+
+
+@app.task(name="jobs.inspect")
+def inspect(inspection_id: int) -> None:
+    """Start the report about a dataset that somebody has asked for."""
+    from jobs.datasets.inspections import start
+
+    start(inspection_id)
+
+
+@app.task(name="jobs.view_row")
+def view_row(inspection_id: int, row: int, first_token: int) -> None:
+    """Start the view of one row of a dataset."""
+    from jobs.datasets.rows import start
+
+    start(inspection_id, row, first_token)

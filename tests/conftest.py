@@ -42,4 +42,5 @@ def data_dir(tmp_path: Path, settings: LazySettings) -> Path:
     settings.DATA_DIR = tmp_path
     settings.RUNS_DIR = tmp_path / "runs"
     settings.ROOTS = (tmp_path / "datasets", tmp_path / "models")
+    settings.UPLOADS_DIR = tmp_path / "datasets" / "uploads"
     return tmp_path

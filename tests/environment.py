@@ -21,6 +21,16 @@ os.environ.update(
         "HF_HUB_OFFLINE": "1",
     }
 )
-for name in ("ROOTS", "LANGUAGE", "HTTPS", "ALLOWED_HOSTS", "TRUSTED_ORIGINS", "TRUSTED_PROXIES", "METRICS_TOKEN"):
+for name in (
+    "ROOTS",
+    "LANGUAGE",
+    "HTTPS",
+    "ALLOWED_HOSTS",
+    "TRUSTED_ORIGINS",
+    "TRUSTED_PROXIES",
+    "METRICS_TOKEN",
+    "UPLOADS",
+    "UPLOAD_LIMIT_GB",
+):
     os.environ.pop(f"TRAINYARD_{name}", None)
 os.environ.setdefault("DATABASE_URL", f"sqlite:///{FOLDER}/rows.sqlite3")

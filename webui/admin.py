@@ -19,12 +19,15 @@ from django.utils.translation import gettext_lazy as _
 from jobs.models import (
     AuditEvent,
     Dataset,
+    DatasetVersion,
     DeviceLease,
+    Inspection,
     Job,
     Membership,
     Node,
     Run,
     Team,
+    Upload,
     Weights,
 )
 from jobs.table_values import TABLES, Table
@@ -120,6 +123,26 @@ class RunAdmin(ReadOnlyAdmin):
     list_display = ("id", "job", "number", "state", "node", "created")
     list_filter = ("state",)
     list_select_related = ("job", "node")
+
+
+@admin.register(DatasetVersion)
+class DatasetVersionAdmin(ReadOnlyAdmin):
+    list_display = ("dataset", "number", "size", "files", "created")
+    list_select_related = ("dataset",)
+
+
+@admin.register(Inspection)
+class InspectionAdmin(ReadOnlyAdmin):
+    list_display = ("version", "state", "created", "finished_at")
+    list_filter = ("state",)
+    list_select_related = ("version__dataset",)
+
+
+@admin.register(Upload)
+class UploadAdmin(ReadOnlyAdmin):
+    list_display = ("name", "team", "user", "size", "state", "touched")
+    list_filter = ("state",)
+    list_select_related = ("team", "user")
 
 
 @admin.register(AuditEvent)

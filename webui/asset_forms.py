@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from engine import formats
 from engine.problem_texts import message, remedy
 from jobs.assets import Unusable, register_dataset, register_weights
-from jobs.models import Team
+from jobs.models import Dataset, Team, Weights
 from webui.fields import FORMAT_LABELS
 from webui.reader import language, sentences
 
@@ -28,6 +28,8 @@ class AssetForm(forms.Form):
     def __init__(self, user: User, prefix: str, data: Any = None) -> None:
         super().__init__(data, prefix=prefix, label_suffix="")
         self.user = user
+        self.entry: Dataset | Weights | None = None
+        """What was registered."""
         teams = Team.objects.of(user)
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         self.fields["team"].initial = teams.first()
@@ -51,10 +53,14 @@ class AssetForm(forms.Form):
 
 
 class DatasetForm(AssetForm):
-    format = forms.ChoiceField(label=_("Format"), choices=[(name, FORMAT_LABELS[name]) for name in formats.NAMES])
+    format = forms.ChoiceField(
+        label=_("Format"),
+        choices=[("", _("as it looks")), *((name, FORMAT_LABELS[name]) for name in formats.NAMES)],
+        required=False,
+    )
 
     def _register(self) -> None:
-        register_dataset(user=self.user, **self.cleaned_data)
+        self.entry = register_dataset(user=self.user, **self.cleaned_data)
 
 
 class WeightsForm(AssetForm):
@@ -65,4 +71,4 @@ class WeightsForm(AssetForm):
         self.fields["model"].choices = models  # type: ignore[attr-defined]
 
     def _register(self) -> None:
-        register_weights(user=self.user, **self.cleaned_data)
+        self.entry = register_weights(user=self.user, **self.cleaned_data)

@@ -5,6 +5,7 @@ Nothing is judged here. A wrong number goes on as it is, so that the check repor
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,11 @@ class Suggestion:
     value: str
     label: str
     sets: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def sets_json(self) -> str:
+        """For the page's script."""
+        return json.dumps(self.sets, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

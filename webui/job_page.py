@@ -14,7 +14,8 @@ from engine.plan import DeviceNeed
 from engine.planner import Verdict
 from engine.problems import Problem
 from engine.readable.sentence import sentence
-from jobs.models import Job, Run
+from jobs.datasets.versions import has_changed
+from jobs.models import Dataset, DatasetVersion, Job, Run
 from jobs.run_files import followed_files
 from jobs.states import RunState
 from jobs.story import samples, story
@@ -113,7 +114,24 @@ def page_context(run: Run) -> dict[str, Any]:
         "judged": _judged(run.job),
         "rows": list(_rows(run.job.verdict)),
         "run_dir": run.folder.path,
+        "data": _data(run),
     }
+
+
+class DataUsed(NamedTuple):
+    """The version of a registered dataset that a run was queued with."""
+
+    dataset: Dataset
+    version: DatasetVersion
+    changed: bool
+    """Does something else lie there now?"""
+
+
+def _data(run: Run) -> DataUsed | None:
+    version = DatasetVersion.objects.select_related("dataset__team").filter(runs=run.pk).first()
+    if version is None or version.dataset.team_id != run.job.team_id:
+        return None
+    return DataUsed(version.dataset, version, has_changed(version, version.dataset))
 
 
 def _judged(job: Job) -> str:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from engine.catalog import Catalog
 from engine.readable import words
 from jobs.models import Dataset, Node, Team, Weights
+from webui.dataset_forms import FORMAT, READ_BY, usual
 from webui.fields import FIELDS
 from webui.forms import Offers, Suggestion
 
@@ -28,11 +29,17 @@ def offers(user: User, catalog: Catalog) -> Offers:
         models=model_choices(catalog),
         hardware=[(name, words.hardware(name)) for name in catalog.hardware],
         suggestions={
-            "datasets": [Suggestion(row.path, row.name, {"train.dataset.format": row.format}) for row in datasets],
+            "datasets": [Suggestion(row.path, row.name, _read_as(row)) for row in datasets],
             "weights": [Suggestion(row.path, row.name, {"model": row.model}) for row in weights],
             "lengths": [Suggestion(str(length), "") for length in lengths],
         },
     )
+
+
+def _read_as(dataset: Dataset) -> dict[str, str]:
+    """How a dataset is read, by spec path: what another one may have left in these inputs is taken back."""
+    read_as = {one.path: usual(one) for one in READ_BY if one.path != FORMAT}
+    return {**read_as, **dataset.options, **({FORMAT: dataset.format} if dataset.format else {})}
 
 
 def model_choices(catalog: Catalog) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -68,7 +75,8 @@ def first_inputs(offered: Offers, catalog: Catalog) -> dict[str, str]:
 def asked_inputs(inputs: Mapping[str, str], query: Mapping[str, str], offered: Offers) -> dict[str, str]:
     """The inputs with the values of a link's query, by spec path; a model brings a registered folder of its own."""
     asked = {path: query[path] for path in FIELDS if path in query}
-    filled = {**inputs, **asked}
+    chosen = (one.sets for one in offered.suggestions["datasets"] if one.value == asked.get("train.dataset.path"))
+    filled = {**inputs, **next(chosen, {}), **asked}
     for path, value in asked.items():
         if FIELDS[path].kind == "flag" and value in OFF:
             del filled[path]

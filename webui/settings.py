@@ -6,6 +6,8 @@ TRAINYARD_ALLOWED_HOSTS   comma-separated (localhost,127.0.0.1,[::1])
 TRAINYARD_HTTPS           on | off (off): secure cookies, HSTS, trust X-Forwarded-Proto
 TRAINYARD_DATA_DIR        var: database, runs, datasets, models
 TRAINYARD_ROOTS           folders from which datasets and weights may be taken, separated by ':'
+TRAINYARD_UPLOADS         folder for uploaded datasets, inside the roots (uploads in the first root)
+TRAINYARD_UPLOAD_LIMIT_GB largest file that may be uploaded (20)
 TRAINYARD_NODE            name of this node (host name)
 TRAINYARD_HARDWARE        row of the hardware table that this node is (what is plugged in, else cpu)
 TRAINYARD_DEVICES         how many devices this node offers (as many as are plugged in, else CPU cores)
@@ -39,6 +41,13 @@ def env_flag(name: str, default: bool = False) -> bool:
     return value in ("on", "1", "true")
 
 
+def env_number(name: str, default: int) -> int:
+    value = os.environ.get(name) or str(default)
+    if not value.isdecimal():
+        raise ImproperlyConfigured(f"{name}={value!r}: use a whole number")
+    return int(value)
+
+
 def env_list(name: str, default: str, separator: str = ",") -> list[str]:
     return [item.strip() for item in os.environ.get(name, default).split(separator) if item.strip()]
 
@@ -56,6 +65,10 @@ RUNS_DIR = DATA_DIR / "runs"
 ROOTS = tuple(
     Path(root).resolve() for root in env_list("TRAINYARD_ROOTS", f"{DATA_DIR}/datasets:{DATA_DIR}/models", ":")
 )
+UPLOADS_DIR = Path(os.environ.get("TRAINYARD_UPLOADS") or ROOTS[0] / "uploads").resolve()
+if not any(UPLOADS_DIR.is_relative_to(root) for root in ROOTS):
+    raise ImproperlyConfigured(f"TRAINYARD_UPLOADS={str(UPLOADS_DIR)!r} is not inside TRAINYARD_ROOTS")
+UPLOAD_LIMIT_BYTES = env_number("TRAINYARD_UPLOAD_LIMIT_GB", 20) * 1_000_000_000
 NODE = os.environ.get("TRAINYARD_NODE") or socket.gethostname()
 
 INSTALLED_APPS = [

@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
 from webui.api import api
-from webui.views import assets, fits, history, new_job, site, tables
+from webui.views import fits, history, new_job, site, tables
 
 handler500 = "webui.failures.server_error"
 
@@ -21,7 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("jobs/<int:job_id>/row/", history.job_row, name="job-row"),
     path("", include("webui.views.job_urls")),
     path("fits/", fits.fits, name="fits"),
-    path("datasets/", assets.dataset_list, name="dataset-list"),
+    path("", include("webui.views.dataset_urls")),
     path("tables/", tables.table_list, name="table-list"),
     path("tables/<slug:slug>/", tables.table_list, name="table-rows"),
     path("engine-banner/", site.engine_banner, name="engine-banner"),

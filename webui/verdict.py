@@ -14,8 +14,8 @@ from engine.planner import Verdict
 from engine.problem_texts import message, remedy
 from engine.problems import Problem, Value
 from engine.readable.sentence import sentence
-from engine.readable.words import count, framework
-from jobs.outlook import UNLAUNCHABLE, Outlook
+from engine.readable.words import count
+from jobs.outlook import Outlook
 from webui import memory_bar
 from webui.fields import FIELDS
 from webui.forms import input_id
@@ -70,9 +70,6 @@ class Answer:
     refused_bar: Bar | None
     """The memory of what does not fit."""
     plan: PlanWords | None
-    starts: bool
-    """False: this release only plans such jobs."""
-    framework: str
 
     @property
     def urgent(self) -> list[Finding]:
@@ -98,8 +95,6 @@ def answer(outlook: Outlook) -> Answer:
         changes=[change for change in (_change(sets) for sets in _ways_out(verdict)) if change],
         refused_bar=memory_bar.of_problems(verdict.problems, hardware),
         plan=None if plan is None else plan_words(plan, hardware, timed),
-        starts=all(problem.code != UNLAUNCHABLE for problem in verdict.problems),
-        framework=framework(_asked(verdict, "framework")),
     )
 
 
@@ -180,10 +175,6 @@ def _status(verdict: Verdict) -> tuple[str, str]:
         return "bad", ngettext(
             "Cannot start yet: %(count)d problem.", "Cannot start yet: %(count)d problems.", errors
         ) % {"count": errors}
-    if any(problem.code == UNLAUNCHABLE for problem in verdict.problems):
-        return "warn", _("This release plans %(framework)s jobs; it does not start them.") % {
-            "framework": framework(_asked(verdict, "framework"))
-        }
     if warnings:
         return "warn", ngettext(
             "This can start, with %(count)d warning.", "This can start, with %(count)d warnings.", warnings

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from engine.formats import encodings, text_rows
+from engine.formats.places import Places
 from engine.formats.records import LONGEST_ROW, Record, json_object
 from engine.formats.sample import Broken
 
@@ -34,9 +35,14 @@ class TooLong(Exception):
     """A value goes on beyond LONGEST_ROW."""
 
 
-def records(stream: BinaryIO, file: str) -> Iterator[Record | Broken]:
+def records(stream: BinaryIO, file: str, places: Places | None = None) -> Iterator[Record | Broken]:
     """Every JSON value. What is no JSON comes out as Broken; an array breaks off there."""
-    yield from _array(stream, file) if _first_byte(stream) == b"[" else _lines(stream, file)
+    places = places or Places()
+    if _first_byte(stream) == b"[":
+        yield from _array(stream, file, places)
+    else:
+        places.follow("lines", stream.tell)
+        yield from _lines(stream, file)
 
 
 def _first_byte(stream: BinaryIO) -> bytes:
@@ -89,6 +95,10 @@ class _Scanner:
         self._line_start -= self.at
         self.at = 0
 
+    def byte(self) -> int:
+        """Where in the file `at` is."""
+        return self._file.tell() - len(self._reader.getstate()[0]) - len(self.text[self.at :].encode())
+
     def move(self, to: int) -> None:
         breaks = self.text.count("\n", self.at, to)
         if breaks:
@@ -131,8 +141,9 @@ def _may_be_cut(error: json.JSONDecodeError, length: int) -> bool:
     return error.msg.startswith("Unterminated string") or error.pos + _TAIL >= length
 
 
-def _array(stream: BinaryIO, file: str) -> Iterator[Record | Broken]:
+def _array(stream: BinaryIO, file: str, places: Places) -> Iterator[Record | Broken]:
     scanner = _Scanner(stream, file)
+    places.follow("array", scanner.byte)
     try:
         yield from _items(scanner, file)
     except json.JSONDecodeError as error:

@@ -26,8 +26,8 @@ def lines(stream: BinaryIO, file: str, *, blank: bool = False) -> Iterator[tuple
     while raw := stream.readline(LONGEST_ROW + 1):
         number += 1
         if len(raw) > LONGEST_ROW:
-            yield Broken(number, "row.too_long", {"limit": LONGEST_ROW >> 20}, file)
             _pass_line(stream, raw)
+            yield Broken(number, "row.too_long", {"limit": LONGEST_ROW >> 20}, file)
             continue
         marked = number == 1 and raw.startswith(codecs.BOM_UTF8)
         try:
@@ -36,10 +36,10 @@ def lines(stream: BinaryIO, file: str, *, blank: bool = False) -> Iterator[tuple
             after, start = stream.tell(), len(codecs.BOM_UTF8) if marked else 0
             offset = after - len(raw) + start + error.start
             broken = encodings.wrong_byte(stream, offset, number, error.start + 1, file)
+            stream.seek(after)
             yield broken
             if broken.reason == "file.encoding":
                 return
-            stream.seek(after)
             continue
         if blank or not line.isspace():
             yield number, line

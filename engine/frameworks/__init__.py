@@ -1,8 +1,8 @@
 """Frameworks. A folder here is a framework: what it takes, and how its stages are started.
 
-`description(name)` is light and is all that the checks need. A framework that this release can start
-also has `flags.py` (our field → how it reads it), `stages.py` and `output.py` (a log line → facts).
-`installed.py` finds a framework that is installed beside us, `placeholders.py` names what a command may leave open.
+`description(name)` is light and is all that the checks need. Each folder also has `flags.py` (our field → how it
+reads it), `stages.py` and `output.py` (a log line → facts). `installed.py` finds a framework that is installed beside
+us, `placeholders.py` names what a command may leave open, `rewriting.py` writes the dataset for one that reads files.
 """
 
 from __future__ import annotations
@@ -25,11 +25,7 @@ class Description:
     hardware: tuple[str, ...]
     """Hardware rows that it runs on in this release."""
     formats: tuple[str, ...]
-    """Dataset formats that it reads."""
-    formats_later: tuple[str, ...] = ()
-    """Dataset formats that it will read, but not in this release."""
-    launchable: bool
-    """Can this release start it?"""
+    """Dataset formats that it trains on, itself or by our own rewriting."""
     table: bool
     """Does the minimum-device table speak of it?"""
     splits_models: bool
@@ -52,13 +48,11 @@ def stages(
     nodes: int = 1,
     template: str = "",
 ) -> tuple[Stage, ...]:
-    """The stages of a job, by its framework's `stages.py`; none for a framework that this release cannot start.
+    """The stages of a job, by its framework's `stages.py`.
 
     architecture: the dimensions of the model, where they are known; nodes: machines that the devices stand on;
     template: the name of the model's chat template in its row of the table.
     """
-    if not description(spec.framework).launchable:
-        return ()
     module = import_module(f"engine.frameworks.{FOLDERS[spec.framework]}.stages")
     made: tuple[Stage, ...] = module.stages(spec, layout, batch, architecture, nodes=nodes, template=template)
     return made

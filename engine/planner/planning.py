@@ -1,4 +1,4 @@
-"""`plan` and `decide`: every decision about a job, each with its reason. Pure functions of spec and catalog."""
+"""`plan`: every decision about a job, each with its reason. A pure function of spec and catalog."""
 
 from __future__ import annotations
 
@@ -25,32 +25,11 @@ class Unplannable(Exception):
 
 
 def plan(spec: JobSpec, catalog: Catalog) -> Plan:
-    """What will be started. Raises Unplannable, for a framework too that this release cannot start."""
-    problems = [_as_error(problem) for problem in check(spec, catalog).problems]
-    if any(problem.severity == "error" for problem in problems):
-        raise Unplannable(problems)
-    return _decided(Ask(spec, catalog))
-
-
-def decide(spec: JobSpec, catalog: Catalog) -> Plan:
-    """The decisions alone, which need no framework that can be started: where there is none, `stages` is empty.
-
-    Raises Unplannable.
-    """
+    """What will be started. Raises Unplannable."""
     problems = check(spec, catalog).problems
     if any(problem.severity == "error" for problem in problems):
         raise Unplannable(problems)
-    return _decided(Ask(spec, catalog))
-
-
-def _as_error(problem: Problem) -> Problem:
-    """What a check may pass with a warning, a plan cannot: there is nothing to start."""
-    if problem.code == "framework.not_launchable":
-        return problem.model_copy(update={"severity": "error"})
-    return problem
-
-
-def _decided(ask: Ask) -> Plan:
+    ask = Ask(spec, catalog)
     choice = choose(ask)
     if choice is None:
         parameters = {"devices": ask.spec.devices, "seq_length": ask.spec.train.seq_length}

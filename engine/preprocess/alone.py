@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import traceback
 from pathlib import Path
@@ -65,5 +64,4 @@ def _say(problem: Problem, language: str) -> None:
 
 if __name__ == "__main__":
     without_torch()
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     sys.exit(main(sys.argv[1:]))

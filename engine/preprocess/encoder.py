@@ -43,7 +43,7 @@ class Encoder:
         self._exact.no_truncation()  # a tokenizer.json may ask for either; here nothing is added and nothing cut
         self._exact.no_padding()
         self.added = _added(tokenizer)
-        self._fast = None if exact_only else self._load_fast()
+        self._fast: Any = None if exact_only else self._load_fast()
         self._seen = self._characters = 0
 
     @property
@@ -54,13 +54,22 @@ class Encoder:
         """Ids of each text as it stands, int32. Raises Differs."""
         if self._fast is None:
             return self._exactly(texts)
-        result = [self._fast.encode(text).astype(np.int32) for text in texts]
+        result = [self._quickly(text) for text in texts]
         self._check(texts, result)
         self._characters += sum(map(len, texts))
         if self._characters > REFRESH_CHARACTERS:
             self._fast = None  # before the new one is there: two of them are too many
             self._fast, self._characters = self._load_fast(), 0
         return result
+
+    def _quickly(self, text: str) -> Ids:
+        try:
+            found: Ids = self._fast.encode(text).astype(np.int32)
+        except BaseException as error:  # a panic in Rust has a class that cannot be imported, and is no Exception
+            if type(error).__name__ != "PanicException":
+                raise
+            raise Differs(text[:200]) from error
+        return found
 
     def _exactly(self, texts: Sequence[str]) -> list[Ids]:
         batch = self._exact.encode_batch_fast(list(texts), add_special_tokens=False)

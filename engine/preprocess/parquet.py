@@ -14,6 +14,11 @@ from engine.formats.sample import Broken
 BATCH = 256
 """Rows held at once, as Python values."""
 
+MANY, MOST_ROWS_IN_BYTE = 1_000_000, 8
+LARGE, MOST_PACKED = 1 << 26, 500
+"""Beyond a million rows, a byte of the file holds at most 8 rows; and beyond 64 MB of a column, at most 500 bytes of
+it. Text is packed to a tenth; what is far beyond was made to fill a disk or a memory."""
+
 
 def rows(path: Path, file: str = "") -> Iterator[Record | Broken]:
     """Every row as an object of its columns; its line is its number, from 1. Raises OSError.
@@ -29,6 +34,9 @@ def rows(path: Path, file: str = "") -> Iterator[Record | Broken]:
             if twice is not None:
                 yield Broken(1, "row.duplicate_key", {"key": twice}, file)
                 return
+            if (packed := _too_packed(parquet, path.stat().st_size, file)) is not None:
+                yield packed
+                return
             for batch in parquet.iter_batches(BATCH):
                 for value in batch.to_pylist():
                     number += 1
@@ -36,6 +44,19 @@ def rows(path: Path, file: str = "") -> Iterator[Record | Broken]:
     except (arrow.ArrowException, UnicodeDecodeError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         yield Broken(number + 1, "file.broken_parquet", {"error": reason}, file)
+
+
+def _too_packed(parquet: ParquetFile, size: int, file: str) -> Broken | None:
+    """A few kilobytes can hold rows for weeks, or a cell that fills the memory; the file's own counts say so."""
+    rows, largest = parquet.metadata.num_rows, 0
+    for group in range(parquet.num_row_groups):
+        part = parquet.metadata.row_group(group)
+        for column in (part.column(number) for number in range(part.num_columns)):
+            if column.total_uncompressed_size > MOST_PACKED * column.total_compressed_size:
+                largest = max(largest, column.total_uncompressed_size)
+    if largest <= LARGE and (rows <= MANY or rows <= MOST_ROWS_IN_BYTE * size):
+        return None
+    return Broken(1, "file.too_packed", {"rows": rows, "size": largest >> 20, "packed": max(1, size >> 10)}, file)
 
 
 def _record(number: int, value: dict[str, object], file: str) -> Record | Broken:

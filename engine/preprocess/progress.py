@@ -22,7 +22,7 @@ class Progress:
         self._total = sum(sizes)
         self._started, self._started_at = time.monotonic(), 0
         self._first_rows = self._told_rows = 0
-        self._due = 0.0
+        self._due = self._started + EVERY_SECONDS  # a short job has nothing to tell
 
     def begin(self, rows: int) -> None:
         """From here on time counts: so many rows were done by an earlier attempt, and were read over."""

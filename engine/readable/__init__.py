@@ -27,7 +27,6 @@ _WORDS = {
     "batch": ("Batch", "批"),
     "memory": ("Memory of a device (estimate)", "每设备内存（估计）"),
     "duration": ("Training takes about (hours)", "训练约需（小时）"),
-    "not_launchable": ("none: this release cannot start the framework", "无：本版本不能启动此框架"),
     "floor": ("By the memory model at least", "按内存模型至少"),
     "recommended": ("recommended", "推荐"),
     "because": ("Because", "原因"),
@@ -97,7 +96,7 @@ def _plan_lines(plan: Plan, language: str) -> Iterator[str]:
     yield f"{_word('because', language)}:"
     for reason in plan.reasons:
         yield f"  {reason.decision}: {problem_texts.reason(reason, language)}"
-    yield f"{_word('stages', language)}:" + ("" if plan.stages else f" {_word('not_launchable', language)}")
+    yield f"{_word('stages', language)}:"
     for stage in plan.stages:
         for command in stage.commands:
             yield indent(f"{stage.name}: {command_text(command)}", "  ")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from engine import problem_texts
 from engine.planner.survey import Cell, Grid, Shelf
 from engine.readable import words
+from engine.readable.columns import aligned
 
 _MARKS = {
     "legend": (
@@ -35,7 +35,7 @@ def grid_text(grid: Grid, language: str) -> str:
     ]
     native = any(line.framework == "native" for line in grid.lines)
     legend = [_mark("legend", language), *([_mark("native", language)] if native else [])]
-    return "\n".join([*_aligned([head, *lines]), *legend, *_doubts(grid, language)])
+    return "\n".join([*aligned([head, *lines]), *legend, *_doubts(grid, language)])
 
 
 def mark(cell: Cell) -> str:
@@ -65,7 +65,7 @@ def shelf_text(shelf: Shelf, language: str) -> str:
     counted = f"{words.hardware(shelf.hardware)}: {words.count(shelf.devices, shelf.hardware, language)}"
     head = [counted, *(f"{words.framework(name)} {words.strategy(how, language)}" for name, how in shelf.ways)]
     lines = [[row.model, *(_longest(cell, shelf.devices) for cell in row.cells)] for row in shelf.rows]
-    return "\n".join([*_aligned([head, *lines]), _mark("longest", language)])
+    return "\n".join([*aligned([head, *lines]), _mark("longest", language)])
 
 
 def _longest(cell: Cell | None, devices: int) -> str:
@@ -77,18 +77,6 @@ def _longest(cell: Cell | None, devices: int) -> str:
 
 def _place(framework: str, hardware: str, strategy: str, language: str) -> str:
     return f"{words.framework(framework)} · {words.hardware(hardware)} · {words.strategy(strategy, language)}"
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(_width(cell) for cell in column) for column in zip(*table, strict=True)]
-    for line in table:
-        padded = (cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True))
-        yield "  ".join(padded).rstrip()
-
-
-def _width(text: str) -> int:
-    """Columns of a terminal: a Chinese character takes two."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def grid_json(grid: Grid, language: str) -> dict[str, Any]:

@@ -45,17 +45,36 @@ TEXTS = {
         "Use one of: {offered}.",
         "请使用以下之一：{offered}。",
     ),
-    "framework.not_launchable": Text(
-        "{framework} can be checked but not started in this release.",
-        "本版本可以检查 {framework} 作业，但还不能启动它。",
-        "Use the answer for planning, or train with the native framework.",
-        "可将结果用于规划，或使用 native 框架训练。",
-    ),
     "framework.unknown_template": Text(
         "The chat template {template} of {model} is not among those of LLaMA-Factory {release}.",
         "{model} 的对话模板 {template} 不在 LLaMA-Factory {release} 的模板之中。",
         "Let the administrator correct the model's row in the table, or see whether the installed release has it.",
         "请管理员更正模型表中该行，或确认所安装的版本是否包含它。",
+    ),
+    "llama_factory.template": Text(
+        "LLaMA-Factory has no chat template with the same text as {template} here.",
+        "LLaMA-Factory 没有与此处的 {template} 文本相同的对话模板。",
+        "Leave it empty for the template of the model's row in the table, or use one of: {known}.",
+        "请留空以使用模型表中该行的模板，或使用以下之一：{known}。",
+    ),
+    "llama_factory.train_on": Text(
+        "With the chat template {template}, LLaMA-Factory cannot learn {train_on} alone: the next speaker's token ends "
+        "an answer there.",
+        "使用对话模板 {template} 时，LLaMA-Factory 无法只学习 {train_on}：其中回答以下一发言者的标记结束。",
+        "Let it learn every answer.",
+        "请改为学习每个回答。",
+    ),
+    "llama_factory.documents_together": Text(
+        "In LLaMA-Factory's pre-training, documents that share a sample see each other.",
+        "LLaMA-Factory 预训练时，同一样本中的文档彼此可见。",
+        "Leave packing empty if that is meant: it is what pre-training does.",
+        "如果可以接受，请将打包留空：预训练本来如此。",
+    ),
+    "llama_factory.documents_cut": Text(
+        "Without packing, LLaMA-Factory trains on the first {seq_length} tokens of a document and leaves the rest out.",
+        "不打包时，LLaMA-Factory 只训练每个文档的前 {seq_length} 个词元，其余部分被丢弃。",
+        "Leave packing empty, so that documents are cut into samples instead.",
+        "请将打包留空，文档将被切分为多个样本。",
     ),
     "framework.not_installed": Text(
         "{framework} is not installed on this machine, or not where the settings say.",
@@ -86,14 +105,8 @@ TEXTS = {
     "dataset.format_not_in_framework": Text(
         "{framework} does not read the {format} format.",
         "{framework} 不支持 {format} 格式。",
-        "It reads: {allowed}. Only MindSpeed-LLM and native know moss.",
-        "它支持：{allowed}。只有 MindSpeed-LLM 和 native 支持 moss。",
-    ),
-    "dataset.format_not_yet": Text(
-        "The {framework} framework does not read {format} in this release yet.",
-        "本版本的 {framework} 框架还不支持 {format} 格式。",
-        "Convert the data to one of: {allowed}.",
-        "请把数据转换为以下格式之一：{allowed}。",
+        "Convert the data to one of: {allowed}, or choose another framework.",
+        "请把数据转换为以下格式之一：{allowed}，或选择其他框架。",
     ),
     "dataset.needs_conversations": Text(
         "Fine-tuning ({stage}) needs questions with answers, and the {format} format has none.",

@@ -9,6 +9,15 @@ TEXTS = {
         "Show the log of the training to the administrator: this release of LLaMA-Factory reads the data otherwise.",
         "请把训练日志提供给管理员：此版本的 LLaMA-Factory 读取数据的方式不同。",
     ),
+    "llama_factory.row": Text(
+        "{path}, line {line}: LLaMA-Factory cannot be told of {what} as this row has it.",
+        "{path} 第 {line} 行：无法把该行中的 {what} 原样交给 LLaMA-Factory。",
+        "Change the row or take it out: one tool result between two answers, nothing but calls in an answer that calls "
+        "tools, thoughts inside the text, tools as a list of objects, and no {{{{idx}}}} in a question. Or train with "
+        "native.",
+        "请修改或去掉该行：两个回答之间只有一个工具结果；调用工具的回答只含调用；思考写在正文中；tools 为对象列表；"
+        "问题中不含 {{{{idx}}}}。或使用 native 训练。",
+    ),
     "stage.cannot_start": Text(
         "The stage {stage} could not be started: {reason}.",
         "无法启动阶段 {stage}：{reason}。",

@@ -2,6 +2,7 @@
 
 from jobs.models.asset import Dataset, Weights
 from jobs.models.audit import AuditEvent
+from jobs.models.dataset import DatasetVersion, Inspection, InspectionState, Upload, UploadState
 from jobs.models.job import Job, Run, RunTransition, StageRecord
 from jobs.models.node import DeviceLease, Node
 from jobs.models.speed import RunSpeed
@@ -13,9 +14,12 @@ __all__ = [
     "Accumulation",
     "AuditEvent",
     "Dataset",
+    "DatasetVersion",
     "DeviceLease",
     "Hardware",
     "InferenceLimit",
+    "Inspection",
+    "InspectionState",
     "Job",
     "Membership",
     "MinDevices",
@@ -28,5 +32,7 @@ __all__ = [
     "StageRecord",
     "Team",
     "TrainableModel",
+    "Upload",
+    "UploadState",
     "Weights",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -25,9 +26,19 @@ class Asset(models.Model):
         return self.name
 
 
+class DatasetQuerySet(models.QuerySet["Dataset"]):
+    def visible_to(self, user: User | AnonymousUser) -> DatasetQuerySet:
+        return self.filter(team__in=Team.objects.of(user))
+
+
 class Dataset(Asset):
-    format = models.CharField(_("format"), max_length=20)
+    format = models.CharField(_("format"), max_length=20, blank=True)
+    """Empty until a report has said what the data looks like."""
+    options = models.JSONField(_("options"), default=dict, blank=True)
+    """How it is read, by field of the spec's `train.dataset`, as a form's inputs hold it."""
     rows = models.PositiveIntegerField(_("rows"), null=True, blank=True)
+
+    objects = DatasetQuerySet.as_manager()
 
     class Meta(Asset.Meta):
         verbose_name = _("dataset")

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from engine.plan import Plan
 from engine.run_folder import RunFolder
 from engine.spec import JobSpec
+from jobs.models.dataset import DatasetVersion
 from jobs.models.node import Node
 from jobs.models.team import Team
 from jobs.states import ACTIVE, COLOURS, ENDED, TRANSITIONS, RunState
@@ -90,6 +91,10 @@ class Run(models.Model):
     """When the node was last told to start or adopt this run."""
     start_attempts = models.PositiveIntegerField(default=0)
     """How often it was told so since the run was last known to be alive."""
+    dataset_version = models.ForeignKey(
+        DatasetVersion, models.SET_NULL, null=True, related_name="runs", verbose_name=_("version of the dataset")
+    )
+    """What was registered for the job's path when this attempt was queued; null: nothing was."""
     created = models.DateTimeField(_("created"), auto_now_add=True)
     assigned_at = models.DateTimeField(_("assigned"), null=True)
     started_at = models.DateTimeField(_("started"), null=True)

@@ -59,13 +59,15 @@
   function followSuggestion(input) {
     if (input.name === "model") return followModel(input.value);
     if (!input.list) return;
-    const chosen = [...input.list.options].find((option) => option.value === input.value && option.dataset.path);
-    if (chosen && control(chosen.dataset.path).value !== chosen.dataset.value) fill(chosen.dataset.path, chosen.dataset.value);
+    const chosen = [...input.list.options].find((option) => option.value === input.value && option.dataset.sets);
+    for (const [path, value] of chosen ? Object.entries(JSON.parse(chosen.dataset.sets)) : []) {
+      if (control(path) && control(path).value !== value) fill(path, value);
+    }
   }
 
   // The other way round: a chosen model brings its registered folder, unless the folder there is one of its own.
   function followModel(model) {
-    const folders = [...control("model_path").list.options].filter((option) => option.dataset.value === model);
+    const folders = [...control("model_path").list.options].filter((option) => option.dataset.sets && JSON.parse(option.dataset.sets).model === model);
     const current = control("model_path").value;
     if (folders.length && !folders.some((option) => option.value === current)) fill("model_path", folders[0].value);
   }

@@ -47,11 +47,6 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (request(devices=12), "devices.whole_nodes", "devices"),
     (native(devices=65, train__global_batch_size=None), "devices.one_machine", "devices"),
     (request(devices=2), "devices.too_few", "devices"),
-    (
-        request(train__dataset__format="moss", framework="llama-factory"),
-        "dataset.format_not_in_framework",
-        "train.dataset.format",
-    ),
     (native(train__dataset__format="text"), "dataset.needs_conversations", "train.dataset.format"),
     (native(train__stage="pretrain"), "dataset.needs_text", "train.dataset.format"),
     (native(train__dataset__path="rows.xlsx"), "dataset.ending", "train.dataset.path"),

@@ -85,3 +85,17 @@ def test_pieces_of_sentencepiece_are_the_same_too() -> None:
     some = texts(500)
     exact = backend.encode_batch_fast(some, add_special_tokens=False)
     assert [ids.tolist() for ids in encoder.encode(some)] == [one.ids for one in exact]
+
+
+def test_a_panic_of_the_fast_tokenizer_counts_as_a_difference(tiny_model: Path) -> None:
+    class PanicException(BaseException):
+        """As Rust's reach Python."""
+
+    class Panics:
+        def encode(self, text: str) -> None:
+            raise PanicException(text)
+
+    encoder = Encoder(AutoTokenizer.from_pretrained(tiny_model))
+    encoder._fast = Panics()
+    with pytest.raises(Differs):
+        encoder.encode(["anything"])

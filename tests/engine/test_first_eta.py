@@ -9,7 +9,7 @@ import pytest
 
 from engine.catalog import CpuSpeed, load
 from engine.plan import Plan
-from engine.planner import decide
+from engine.planner import plan
 from engine.planner.throughput import flops
 from engine.problem_texts import reason
 from engine.problems import LANGUAGES
@@ -23,28 +23,28 @@ KEY = ("smollm2-135m", "native", "full", 512, "cpu")
 
 def planned(cpus: tuple[CpuSpeed, ...] = (), runs: dict[Any, Any] | None = None, **changes: Any) -> Plan:
     data = native(train__train_iters=10, train__epochs=None, train__global_batch_size=8, **changes)
-    return decide(JobSpec.model_validate(data), replace(CATALOG, cpus=cpus, own_runs=runs or {}))
+    return plan(JobSpec.model_validate(data), replace(CATALOG, cpus=cpus, own_runs=runs or {}))
 
 
-def basis(plan: Plan) -> str | None:
+def basis(made: Plan) -> str | None:
     """Of its time; the reason says the same in every language, with all its numbers."""
-    if plan.eta is None:
+    if made.eta is None:
         return None
-    (why,) = [one for one in plan.reasons if one.decision == "eta"]
-    assert why.code == f"reason.eta_{plan.eta.basis}"
+    (why,) = [one for one in made.reasons if one.decision == "eta"]
+    assert why.code == f"reason.eta_{made.eta.basis}"
     for language in LANGUAGES:
         assert "?" not in reason(why, language)
-    assert 0 < plan.eta.seconds_low < plan.eta.seconds_high
-    return plan.eta.basis
+    assert 0 < made.eta.seconds_low < made.eta.seconds_high
+    return made.eta.basis
 
 
 def test_a_measured_cpu_gives_a_range_around_its_matrix_products() -> None:
-    plan = planned((CpuSpeed(2, 100.0),))
-    assert basis(plan) == "cpu_measured"
-    assert plan.eta is not None
+    made = planned((CpuSpeed(2, 100.0),))
+    assert basis(made) == "cpu_measured"
+    assert made.eta is not None
     at_best = 10 * 8 * 512 * flops(SHAPE, 512) / 100e9
-    assert plan.eta.seconds_low == pytest.approx(at_best / 2, rel=0.01)
-    assert plan.eta.seconds_high == pytest.approx(5 * at_best, rel=0.01)
+    assert made.eta.seconds_low == pytest.approx(at_best / 2, rel=0.01)
+    assert made.eta.seconds_high == pytest.approx(5 * at_best, rel=0.01)
 
 
 def test_without_a_measurement_the_cores_give_a_wide_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from engine import problem_texts
 from engine.plan import Plan
-from engine.planner import Unplannable, check, decide
+from engine.planner import Unplannable, check, plan
 from engine.planner.nearest import changed
 from engine.problems import LANGUAGES, Problem
 from engine.spec import JobSpec
@@ -19,7 +19,7 @@ from tests.engine.memory_questions import CATALOG
 
 
 def decided(**changes: Any) -> Plan:
-    return decide(JobSpec.model_validate(request(**changes)), CATALOG)
+    return plan(JobSpec.model_validate(request(**changes)), CATALOG)
 
 
 def sizes(made: Plan) -> tuple[int, int, int]:
@@ -125,7 +125,7 @@ def test_time_comes_from_own_runs_where_there_are_some() -> None:
 
     key = ("llama3.1-8b", "mindspeed-llm", "full", 4096, "snt9b")
     catalog = replace(CATALOG, own_runs={key: (3000.0, 3100.0)})
-    made = decide(JobSpec.model_validate(request(train__train_iters=100, train__epochs=None)), catalog)
+    made = plan(JobSpec.model_validate(request(train__train_iters=100, train__epochs=None)), catalog)
     assert made.eta is not None
     assert made.eta.basis == "own_runs"
     seconds = 100 * 64 * 4096 / (3050 * 8)
@@ -140,7 +140,7 @@ def test_without_a_number_of_iterations_there_is_no_time_but_a_speed() -> None:
 
 
 def test_a_model_without_dimensions_is_planned_without_memory() -> None:
-    made = decide(JobSpec.model_validate(native(model="tiny-llama")), CATALOG)
+    made = plan(JobSpec.model_validate(native(model="tiny-llama")), CATALOG)
     assert made.memory is None
     assert reasons(made)["memory"] == "reason.no_memory_estimate"
 
@@ -152,9 +152,9 @@ def test_every_reason_is_told_whole(model: str, framework: str, language: str) -
     spec = JobSpec.model_validate(request(model=model, framework=framework, devices=512, train__global_batch_size=None))
     if framework == "llama-factory" and model == "deepseek-v3":
         with pytest.raises(Unplannable):
-            decide(spec, CATALOG)
+            plan(spec, CATALOG)
         return
-    for reason in decide(spec, CATALOG).reasons:
+    for reason in plan(spec, CATALOG).reasons:
         text = problem_texts.reason(reason, language)
         assert text != reason.code
         assert "?" not in text
@@ -185,7 +185,7 @@ def test_whatever_the_check_lets_pass_can_be_decided_and_fits(seed: int) -> None
     assert verdict.spec is not None
     if not verdict.fits:
         return
-    made = decide(verdict.spec, CATALOG)
+    made = plan(verdict.spec, CATALOG)
     layout, batch = made.layout, made.batch
     assert batch.micro_batch_size * layout.data_parallel_size * batch.gradient_accumulation_steps == (
         batch.global_batch_size

@@ -12,14 +12,13 @@ import pytest
 import yaml
 
 from engine import __main__ as command_line
+from engine import families
 from engine.catalog import load
-from engine.failures import Failure
 from engine.frameworks import reader
 from engine.frameworks.installed import find
-from engine.frameworks.llama_factory import rows
 from engine.frameworks.llama_factory.flags import FIXED, READ_BY
 from engine.frameworks.llama_factory.output import metric
-from engine.frameworks.llama_factory.templates import TEMPLATES
+from engine.frameworks.llama_factory.templates import OF_FAMILY, SHARED_END, TEMPLATES
 from engine.plan import Plan
 from engine.planner import check, plan
 from engine.run_folder import RunFolder
@@ -90,6 +89,9 @@ CASES = {
     "lora on 2 cards": on_cards(devices=2, train__strategy="lora", train__lora__target_modules=["q_proj", "v_proj"]),
     "zero 3": on_cards(train__layout__zero_stage=3),
     "documents": on_cards(train__stage="pretrain", train__dataset__format="text"),
+    "packed": on_cards(train__packing=True),
+    "the last answer": on_cards(train__dataset__train_on="last_answer", train__dataset__template="chatml"),
+    "the whole text": on_cards(train__dataset__train_on="whole_text"),
     "resumed": on_cards(train__resume__checkpoint_path="/runs/1/checkpoint-100"),
 }
 
@@ -154,6 +156,29 @@ def test_the_fields_of_a_request_reach_their_keys() -> None:
     assert settings(planned(on_cards()))["num_train_epochs"] == 1.0
 
 
+def test_what_is_learnt_and_what_shares_a_sample_reach_their_keys() -> None:
+    names = ("packing", "neat_packing", "mask_history", "train_on_prompt", "template")
+
+    def found(**changes: Any) -> dict[str, Any]:
+        values = settings(planned(on_cards(**changes)))
+        return {name: values[name] for name in names if name in values}
+
+    texts = {"train__stage": "pretrain", "train__dataset__format": "text"}
+    assert found() == {"packing": False, "template": "llama3"}
+    assert found(train__packing=False) == found()
+    assert found(train__packing=True) == found() | {"packing": True, "neat_packing": True}
+    assert found(train__dataset__train_on="last_answer") == found() | {"mask_history": True}
+    assert found(train__dataset__train_on="whole_text") == found() | {"train_on_prompt": True}
+    assert found(train__dataset__template="yi") == found() | {"template": "yi"}
+    assert found(**texts) == found() | {"packing": True}
+    assert found(**texts, train__packing=False) == found()
+
+
+def test_the_families_that_it_has_too_are_templates_of_both() -> None:
+    assert set(OF_FAMILY) <= set(families.NAMES)
+    assert set(OF_FAMILY.values()) | SHARED_END <= set(TEMPLATES)
+
+
 def test_a_number_is_never_read_as_text_nor_a_path_as_something_else(tmp_path: Path) -> None:
     awkward = 'no: "quoted" \\ {braces} # and 中文'
     rates = {"train__learning_rate": 1e-5, "train__min_learning_rate": 1e-10}
@@ -201,6 +226,10 @@ def test_every_model_that_is_offered_has_a_template_of_the_release() -> None:
     [
         ({"train__strategy": "lora", "train__lora__alpha": 1.5}, "lora.alpha_not_whole", "error"),
         ({"train__sample_prompts": ["Who are you?"]}, "sample_prompts.unused", "warning"),
+        ({"train__dataset__template": "qwen"}, "llama_factory.template", "error"),
+        ({"model": "glm4-9b", "train__dataset__train_on": "last_answer"}, "llama_factory.train_on", "error"),
+        ({"train__stage": "pretrain", "train__packing": True}, "llama_factory.documents_together", "error"),
+        ({"train__stage": "pretrain", "train__packing": False}, "llama_factory.documents_cut", "warning"),
     ],
 )
 def test_what_it_cannot_do_is_said_before(changes: dict[str, Any], code: str, severity: str) -> None:
@@ -220,45 +249,6 @@ def test_a_tokenizer_without_the_token_that_ends_an_answer_is_told(tmp_path: Pat
         assert ("model_path.other_template" in found("qwen2-0.5b")) is told
         assert "model_path.other_template" not in found("qwen2-0.5b", "native")
         assert "model_path.other_template" not in found("llama2-7b"), "it ends with the tokenizer's own token"
-
-
-# its data
-
-
-def written(path: Path, dataset_format: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in rows.lines(path, dataset_format)]
-
-
-def test_a_conversation_keeps_its_speakers(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
-    said = [("system", "S"), ("human", "U"), ("function_call", "{}"), ("observation", "O"), ("gpt", "A")]
-    turns = [{"from": who, "value": text} for who, text in said]
-    path.write_text(json.dumps([{"conversations": turns, "tools": "[]"}]), encoding="utf-8")
-    assert written(path, "sharegpt") == [{"conversations": turns[1:], "system": "S", "tools": "[]"}]
-
-
-def test_a_row_that_the_program_would_drop_unsaid_is_a_failure_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
-    turns = [{"from": who, "value": who} for who in ("human", "human", "gpt", "gpt")]
-    path.write_text(json.dumps([{"conversations": turns}]), encoding="utf-8")
-    with pytest.raises(Failure, match=r"preprocess\.broken_row.*line=1"):
-        written(path, "sharegpt")
-
-
-def test_alpaca_becomes_the_same_conversation(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
-    row = {"instruction": "I", "input": "X", "output": "A", "history": [["Q", "R"]], "system": "S"}
-    path.write_text(json.dumps([row]), encoding="utf-8")
-    (found,) = written(path, "alpaca")
-    values = [turn["value"] for turn in found["conversations"]]
-    assert (values, found["system"]) == (["Q", "R", "I\nX", "A"], "S")
-
-
-def test_the_entry_names_every_column_and_tag_that_it_uses() -> None:
-    entry = json.loads(rows.info("sft"))["train"]
-    assert set(entry["columns"].values()) == {"conversations", "system", "tools"}
-    assert len(entry["tags"]) == 7
-    assert json.loads(rows.info("pretrain"))["train"]["columns"] == {"prompt": "text"}
 
 
 # its log
@@ -384,6 +374,20 @@ def test_rows_that_the_program_did_not_read_fail_the_run(tmp_path: Path, install
     folder = prepared(tmp_path / "1", on_cpu(tmp_path))
     assert run(folder).state == "failed"
     problems = [data["problem"] for _, data in facts(folder, "problem")]
+    assert (problems[0]["code"], problems[0]["parameters"]["read"]) == ("llama_factory.rows_lost", 11)
+
+
+def test_rows_that_are_packed_are_other_samples_and_those_left_out_are_counted(tmp_path: Path, installed: Path) -> None:
+    program = installed.with_name("program.py")
+    whole = program.read_text().replace("Num examples = {count:,}", "Num examples = {count // 2:,}")
+    program.write_text(whole)
+    data = on_cpu(tmp_path, train__packing=True)
+    assert run(prepared(tmp_path / "1", data)).state == "succeeded"
+    warning = "[WARNING|2026-12-01 10:00:00] llamafactory.data >> Dropped lengthy example with length 99 > 64."
+    program.write_text(whole.replace("    for step in range(", f"    print({warning!r})\n    for step in range("))
+    folder = prepared(tmp_path / "2", data)
+    assert run(folder).state == "failed"
+    problems = [told["problem"] for _, told in facts(folder, "problem")]
     assert (problems[0]["code"], problems[0]["parameters"]["read"]) == ("llama_factory.rows_lost", 11)
 
 

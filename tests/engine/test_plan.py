@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.catalog import load
-from engine.frameworks import FOLDERS, description, mindspeed_llm
+from engine.frameworks import FOLDERS, description
 from engine.frameworks.native.flags import READ_BY
 from engine.frameworks.native.output import metric
 from engine.plan import Plan
-from engine.planner import Unplannable, decide, plan
+from engine.planner import Unplannable, plan
 from engine.spec import JobSpec, canonical_json
-from tests.engine.asked import native, request
+from tests.engine.asked import native
 
 CATALOG = load()
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -110,15 +109,6 @@ def test_a_request_with_errors_has_no_plan() -> None:
     with pytest.raises(Unplannable) as caught:
         made(native(train__seq_length=9000))
     assert [problem.code for problem in caught.value.problems if problem.severity == "error"] == ["seq_length.too_long"]
-
-
-def test_a_framework_that_cannot_be_started_has_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mindspeed_llm, "DESCRIPTION", replace(mindspeed_llm.DESCRIPTION, launchable=False))
-    with pytest.raises(Unplannable) as caught:
-        made(request())
-    (problem,) = [one for one in caught.value.problems if one.severity == "error"]
-    assert (problem.code, problem.severity) == ("framework.not_launchable", "error")
-    assert decide(JobSpec.model_validate(request()), CATALOG).stages == ()
 
 
 def leaves(value: dict[str, Any], path: str = "") -> set[str]:

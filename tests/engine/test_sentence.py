@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.catalog import load
-from engine.planner import check, decide
+from engine.planner import check, plan
 from engine.readable import verdict_text
 from engine.readable.sentence import sentence
 from engine.readable.words import gib
@@ -139,6 +139,6 @@ def test_the_terminal_gets_the_sentence_too() -> None:
 @pytest.mark.parametrize("devices", [1, 2, 8])
 def test_the_memory_of_native_processes_is_that_of_the_plan(devices: int) -> None:
     spec = JobSpec.model_validate(native(devices=devices, train__global_batch_size=None))
-    memory = decide(spec, CATALOG).memory
+    memory = plan(spec, CATALOG).memory
     assert memory is not None
     assert f"with {gib(round(memory.per_device_gib, 2))} GiB" in sentence(check(spec, CATALOG), "en")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.frameworks import mindspeed_llm
 from engine.planner.nearest import changed
 from engine.spec import JobSpec
 from jobs import what_fits
@@ -23,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 
 def far(spec: dict[str, Any]) -> dict[str, Any]:
-    """llama3.1-8b with MindSpeed-LLM, which no node has and this release does not start."""
+    """llama3.1-8b with MindSpeed-LLM, which no node has."""
     train = {**spec["train"], "seq_length": 4096, "epochs": 2}
     return {
         **spec,
@@ -38,21 +36,6 @@ def far(spec: dict[str, Any]) -> dict[str, Any]:
 def test_a_job_that_can_start_has_the_very_plan_that_will_be_stored(spec: dict[str, Any]) -> None:
     node()
     assert outlook(spec).plan == preview(spec)[1]
-
-
-def test_a_framework_that_nobody_starts_is_planned_and_said_once_as_a_warning(
-    spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mindspeed_llm, "DESCRIPTION", replace(mindspeed_llm.DESCRIPTION, launchable=False))
-    node()
-    found = outlook(far(spec))
-    assert found.plan is not None
-    assert found.plan.memory is not None
-    assert found.plan.stages == ()
-    about = {problem.code: problem.severity for problem in found.verdict.problems if problem.field != "model_path"}
-    assert about["framework.not_launchable"] == "warning"
-    assert not {"framework.nowhere", "hardware.not_here"} & about.keys()
-    assert preview(far(spec))[1] is None
 
 
 def test_a_framework_that_no_node_has_is_planned_with_its_commands_but_not_queued(spec: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from engine.spec import JobSpec, canonical_json
 from jobs.again import StillRunning, run_again
 from jobs.catalog import current
 from jobs.models import AuditEvent, Job, Node, Run, Team
+from jobs.own_runs import informed
 from jobs.states import RunState
 from jobs.submit import Refused, preview, submit
 from tests.jobs.rows import node, user_of
@@ -53,7 +54,8 @@ def test_a_good_request_becomes_a_job_with_a_queued_run(
 def test_the_stored_plan_is_the_planners_own_byte_for_byte(spec: dict[str, Any], team: Team, alice: User) -> None:
     node()
     job = submit(spec, team=team, user=alice)
-    assert canonical_json(job.job_plan) == canonical_json(plan(JobSpec.model_validate(spec), current()))
+    asked = JobSpec.model_validate(spec)
+    assert canonical_json(job.job_plan) == canonical_json(plan(asked, informed(current(), asked, team)))
 
 
 def test_every_mistake_is_named_at_once_and_nothing_is_queued(
@@ -117,7 +119,7 @@ def test_every_change_that_is_offered_fits_here(spec: dict[str, Any], team: Team
 def test_what_no_machine_here_can_hold_is_refused_with_the_micro_batch_that_fits(
     spec: dict[str, Any], team: Team
 ) -> None:
-    node(devices=2, memory_gib=23.0)
+    node(devices=2, memory_gib=26.0)
     spec["train"] |= {"strategy": "full", "seq_length": 8192, "micro_batch_size": 8, "global_batch_size": 8}
     verdict, _ = preview(spec, team=team)
     [problem] = [problem for problem in verdict.problems if problem.code == "memory.too_small"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.models import Dataset, Team, Weights
+from jobs.models import Dataset, Inspection, Team, Weights
 
 AsUser = Callable[[User], Client]
 
@@ -39,14 +40,35 @@ def test_registering_again_renews_the_entry(as_user: AsUser, alice: User, team: 
     assert Dataset.objects.count() == 1
 
 
-def test_a_broken_row_is_refused_with_its_line(as_user: AsUser, alice: User, team: Team, data_dir: Path) -> None:
+def test_broken_rows_do_not_hinder_registering_and_an_empty_file_does(
+    as_user: AsUser, alice: User, team: Team, data_dir: Path
+) -> None:
     file = data_dir / "datasets" / "broken.jsonl"
     file.write_text('{"instruction": "a", "output": "b"}\n{"instruction": "a"}\n', encoding="utf-8")
-    response = as_user(alice).post("/datasets/", _dataset(team, file))
+    assert as_user(alice).post("/datasets/", _dataset(team, file)).status_code == 302
+    entry = Dataset.objects.get()
+    assert Inspection.objects.get().version.dataset == entry  # its report will name the row
+    empty = data_dir / "datasets" / "empty.jsonl"
+    empty.touch()
+    response = as_user(alice).post("/datasets/", _dataset(team, empty))
     assert response.status_code == 422
-    assert "line 2" in response.content.decode()
-    assert str(file) in response.content.decode()
-    assert not Dataset.objects.exists()
+    assert str(empty) in response.content.decode()
+
+
+def test_the_format_may_be_left_to_what_it_looks_like(as_user: AsUser, alice: User, team: Team, dataset: Path) -> None:
+    assert as_user(alice).post("/datasets/", _dataset(team, dataset, "")).status_code == 302
+    assert Dataset.objects.get().format == ""
+    assert Inspection.objects.get().asked.get("format") is None
+
+
+@pytest.mark.parametrize("path", ["datasets", "datasets/*.json"])
+def test_a_folder_and_a_glob_are_registered_with_all_their_files(
+    as_user: AsUser, alice: User, team: Team, dataset: Path, data_dir: Path, path: str
+) -> None:
+    (dataset.parent / "more.json").write_bytes(dataset.read_bytes())
+    assert as_user(alice).post("/datasets/", _dataset(team, data_dir / path)).status_code == 302
+    entry = Dataset.objects.get()
+    assert (entry.rows, entry.versions.get().files) == (40, 2)
 
 
 def test_another_format_is_refused_on_its_field(as_user: AsUser, alice: User, team: Team, dataset: Path) -> None:

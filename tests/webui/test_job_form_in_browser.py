@@ -201,3 +201,19 @@ def test_the_theme_is_remembered_without_a_flash(page: Page) -> None:
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")
     _accessible(page)
+
+
+def test_a_registered_dataset_brings_how_it_is_read(page: Page, team: Team, inputs: dict[str, str]) -> None:
+    talk = Path(inputs["train.dataset.path"]).with_name("talk.json")
+    talk.write_text('[{"talk": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}]')
+    options = {"train.dataset.columns.messages": "talk", "train.dataset.train_on": "last_answer"}
+    Dataset.objects.create(team=team, name="Talk", path=str(talk), format="sharegpt", options=options)
+    page.reload()
+    _field(page, "train.dataset.path").fill(str(talk))
+    expect(_field(page, "train.dataset.format")).to_have_value("sharegpt")
+    expect(_field(page, "train.dataset.columns.messages")).to_have_value("talk")
+    expect(_field(page, "train.dataset.train_on")).to_have_value("last_answer")
+    expect(page.locator(".data-line")).to_contain_text("nobody has looked at this data yet")
+    _field(page, "train.dataset.path").fill(inputs["train.dataset.path"])
+    expect(_field(page, "train.dataset.columns.messages")).to_have_value("")
+    expect(_field(page, "train.dataset.train_on")).to_have_value("every_answer")

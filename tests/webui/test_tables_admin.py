@@ -218,10 +218,10 @@ def test_a_job_keeps_the_rows_that_it_was_judged_by(
     row.note = "edited since"
     row.save_edited()
     model = TrainableModel.objects.get(name=job.model)
-    old_layers, model.num_hidden_layers = model.num_hidden_layers, 7
+    old, model.max_position_embeddings = model.max_position_embeddings, 77_777
     model.save_edited()
     job.refresh_from_db()
-    assert job.verdict["rows"]["architecture"]["num_hidden_layers"] == old_layers
+    assert job.verdict["rows"]["architecture"]["max_position_embeddings"] == old
     assert job.verdict["rows"]["hardware"]["note"] != "edited since"
     client = as_user(alice)
     told = client.get(f"/api/jobs/{job.pk}").json()["verdict"]["rows"]
@@ -230,7 +230,7 @@ def test_a_job_keeps_the_rows_that_it_was_judged_by(
     assert 'id="judged"' in page
     assert "edited since" not in page
     new = make_job(alice)
-    assert new.verdict["rows"]["architecture"]["num_hidden_layers"] == 7
+    assert new.verdict["rows"]["architecture"]["max_position_embeddings"] == 77_777
     assert new.verdict["rows"]["hardware"]["note"] == "edited since"
 
 

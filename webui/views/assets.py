@@ -15,8 +15,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from jobs.catalog import current
+from jobs.datasets.uploads import open_uploads
 from jobs.models import Dataset, Team, Weights
 from webui.asset_forms import AssetForm, DatasetForm, WeightsForm
+from webui.dataset_forms import default_asked, limit_words
+from webui.datasets.asking import ask_quietly
+from webui.datasets.listing import listed
 from webui.offers import model_choices
 
 
@@ -32,14 +36,24 @@ def dataset_list(request: HttpRequest) -> HttpResponse:
         "weights": WeightsForm(user, "weights", model_choices(current()), request.POST if kind == "weights" else None),
     }
     if kind in forms and forms[kind].register():
-        messages.success(request, _("Registered. It can be chosen for new jobs now."))
-        return redirect("dataset-list")
+        return _registered(request, forms[kind].entry)
     teams = Team.objects.of(user)
     context = {
-        "datasets": Dataset.objects.filter(team__in=teams).select_related("team"),
+        "datasets": listed(user),
+        "unfinished": open_uploads(user),
+        "teams": list(teams),
+        "limit": limit_words(),
         "weights": Weights.objects.filter(team__in=teams).select_related("team"),
         "forms": forms,
         "roots": settings.ROOTS,
-        "in_teams": teams.exists(),
     }
     return render(request, "webui/dataset_list.html", context, status=422 if kind in forms else 200)
+
+
+def _registered(request: HttpRequest, entry: Dataset | Weights | None) -> HttpResponse:
+    messages.success(request, _("Registered. It can be chosen for new jobs now."))
+    if not isinstance(entry, Dataset):
+        return redirect("dataset-list")
+    user = cast(User, request.user)
+    ask_quietly(entry, default_asked(entry), user)
+    return redirect("dataset", entry.pk)

@@ -20,6 +20,7 @@ from jobs.catalog import current
 from jobs.models import Job, Team
 from jobs.outlook import Outlook, outlook
 from jobs.submit import Refused, submit
+from webui.datasets.line import data_line
 from webui.fields import FIELDS
 from webui.forms import JobForm, input_id, to_data, to_inputs
 from webui.offers import asked_inputs, copy_name, first_inputs, offers
@@ -33,7 +34,8 @@ REFUSED_STATUS = 422
 @never_cache
 def job_check(request: HttpRequest) -> HttpResponse:
     """What the engine says of the form as it stands; the panel beside it."""
-    return render(request, "webui/job_verdict.html", {"answer": answer(_judged(request, request.POST))})
+    context = {"answer": answer(_judged(request, request.POST)), "data": data_line(request.POST, _chosen_team(request))}
+    return render(request, "webui/job_verdict.html", context)
 
 
 @method_decorator([login_required, never_cache], name="dispatch")
@@ -122,6 +124,7 @@ def _page(
         "sections": _sections(form, problems),
         "suggestions": offered.suggestions.items(),
         "answer": answered,
+        "data": data_line(inputs, _chosen_team(request)) if answered else None,
         "first_problem": next((input_id(path) for path in FIELDS if path in problems), ""),
         "teams": Team.objects.of(user),
         "team": team or request.POST.get("team"),

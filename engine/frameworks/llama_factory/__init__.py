@@ -1,7 +1,8 @@
 """LLaMA-Factory (Hugging Face Trainer and DeepSpeed), installed beside us and started as it is.
 
-It has no moss format; plain text is its stage pt with the column `text`. On a CPU it is the same code in fp32 with
-gloo, without DeepSpeed: for trying things out, and for tests of the real thing.
+Conversations of every format reach it as its sharegpt (`rows.py`); plain text is its stage pt with the column `text`.
+On a CPU it is the same code in fp32 with gloo, without DeepSpeed: for trying things out, and for tests of the real
+thing.
 """
 
 from engine.frameworks import Description
@@ -9,8 +10,7 @@ from engine.frameworks import Description
 DESCRIPTION = Description(
     name="llama-factory",
     hardware=("snt9b", "snt9b23", "cuda", "cpu"),
-    formats=("alpaca", "sharegpt", "text"),
-    launchable=True,
+    formats=("alpaca", "sharegpt", "moss", "openai", "text"),
     table=True,
     splits_models=False,
 )

@@ -11,14 +11,14 @@ from pathlib import Path
 from engine.events import Emitter
 from engine.failures import Failure
 from engine.frameworks.llama_factory import rows
-from engine.roots import resolved
+from engine.frameworks.rewriting import rewrite
 from engine.run_folder import RunFolder, complete_checkpoints, write_atomic
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 
 ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
-TOLD_EVERY = 10_000
 EXAMPLES = re.compile(r"\bNum examples = ([\d,]+)")
+DROPPED = re.compile(r"\bDropped (?:invalid|lengthy) example\b")
 
 
 def main(stage: StageFile, emitter: Emitter) -> None:
@@ -33,23 +33,11 @@ def main(stage: StageFile, emitter: Emitter) -> None:
 
 def preprocess(stage: StageFile, emitter: Emitter) -> None:
     """Write the rows, their entry, and what became of them."""
-    train, folder, count = stage.spec.train, stage.folder, 0
-    path = resolved(train.dataset.path, "train.dataset.path", stage.roots)
-    unfinished = folder.data / "train.jsonl.part"
-    with unfinished.open("w", encoding="utf-8") as file:
-        for line in rows.lines(path, train.dataset.format):
-            file.write(line)
-            count += 1
-            if count % TOLD_EVERY == 0:
-                emitter.emit("progress", done=count, total=None, unit="rows", seconds_left=None)
-    print(f" rows written: {count}", flush=True)
-    if not count:
-        report = "rows read: 0"
-        raise Failure("preprocess.no_samples", "train.dataset.path", path=train.dataset.path, report=report)
-    unfinished.replace(folder.data / "train.jsonl")
+    train, folder = stage.spec.train, stage.folder
+    path = train.dataset.path
+    count = rewrite(stage, emitter, folder.data / "train.jsonl", lambda sample: rows.row(sample, path))
     write_atomic(folder.data / "dataset_info.json", rows.info(train.stage))
     write_atomic(folder.data / "report.json", json.dumps({"rows_written": count}, indent=2) + "\n")
-    emitter.emit("progress", done=count, total=count, unit="rows", seconds_left=0)
 
 
 def tidy(folder: RunFolder, *, recovers: bool) -> None:
@@ -75,11 +63,21 @@ def tidy(folder: RunFolder, *, recovers: bool) -> None:
 
 
 def check_rows(stage: StageFile) -> None:
-    """Raises Failure when the training has read other rows than were written; documents become other samples."""
+    """Raises Failure when the training has read other rows than were written.
+
+    Documents become other samples, and so do rows that are packed: of these its log says which it has left out.
+    """
+    if stage.spec.train.stage != "sft":
+        return
     folder = stage.folder
-    found = EXAMPLES.findall(folder.log("train").read_text(encoding="utf-8", errors="replace"))
+    log = folder.log("train").read_text(encoding="utf-8", errors="replace")
     written = json.loads((folder.data / "report.json").read_text(encoding="utf-8"))["rows_written"]
-    if stage.spec.train.stage == "sft" and found and (read := int(found[-1].replace(",", ""))) != written:
+    found = EXAMPLES.findall(log)
+    if stage.spec.train.packing:
+        read = written - len(DROPPED.findall(log))
+    else:
+        read = int(found[-1].replace(",", "")) if found else written
+    if read != written:
         raise Failure("llama_factory.rows_lost", "train.dataset.path", "software", written=written, read=read)
 
 

@@ -114,14 +114,25 @@ def _adapter(spec: JobSpec) -> dict[str, Any]:
 
 
 def _data(spec: JobSpec) -> dict[str, Any]:
-    """Packing puts several samples into one row, where they see each other: only for documents, as for ours."""
     return {
         "dataset": DATASET,
         "dataset_dir": "data",
         "cutoff_len": spec.train.seq_length,
-        "packing": spec.train.stage == "pretrain",
+        **_samples(spec),
         "overwrite_cache": False,
     }
+
+
+def _samples(spec: JobSpec) -> dict[str, Any]:
+    """What is learnt of a row, and do several share a sample? Documents do, unless it is declined; conversations only
+    if it is asked for, and then none sees another (`neat_packing`)."""
+    train = spec.train
+    if train.stage == "pretrain":
+        return {"packing": train.packing is not False}
+    packed = train.packing is True
+    values = {"packing": packed} | ({"neat_packing": True} if packed else {})
+    learnt = {"last_answer": {"mask_history": True}, "whole_text": {"train_on_prompt": True}}
+    return values | learnt.get(train.dataset.train_on, {})
 
 
 def _saving(spec: JobSpec) -> dict[str, Any]:

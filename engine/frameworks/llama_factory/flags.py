@@ -21,6 +21,17 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.strategy": ("finetuning_type",),
     "train.dataset.path": (PREPROCESS,),
     "train.dataset.format": (PREPROCESS,),
+    **{
+        f"train.dataset.columns.{name}": (PREPROCESS,)
+        for name in ("prompt", "query", "response", "history", "system", "messages", "tools", "text")
+    },
+    **{
+        f"train.dataset.tags.{name}": (PREPROCESS,)
+        for name in ("role", "content", "user", "assistant", "observation", "function", "system")
+    },
+    "train.dataset.template": (PLANNER, "template"),
+    "train.dataset.train_on": ("mask_history", "train_on_prompt"),
+    "train.packing": ("packing", "neat_packing"),
     "train.seq_length": ("cutoff_len",),
     "train.micro_batch_size": (PLANNER, "per_device_train_batch_size"),
     "train.global_batch_size": (PLANNER, "gradient_accumulation_steps"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from engine.architecture import Architecture
 from engine.frameworks.llama_factory import config
+from engine.frameworks.llama_factory.templates import OF_FAMILY
 from engine.frameworks.native.stages import PATIENT_THREADS
 from engine.plan import Batch, Command, Layout, Stage
 from engine.spec import JobSpec
@@ -45,8 +46,10 @@ def stages(
 ) -> tuple[Stage, ...]:
     """Every stage in order. Outputs are relative to the run folder.
 
-    template: the name of the chat template; empty: LLaMA-Factory takes the tokenizer's own.
+    template: the name of the chat template in the model's row, where the request names none; empty: LLaMA-Factory
+    takes the tokenizer's own.
     """
+    template = OF_FAMILY.get(spec.train.dataset.template or "", template)
     remote = architecture is not None and architecture.remote_code
     lora = spec.train.strategy == "lora"
     return (

@@ -38,3 +38,15 @@ _BY_TOKEN = {
 }
 TEMPLATES = {name: token for token, names in _BY_TOKEN.items() for name in names.split()}
 """Name → the first of its stop words, with which an answer ends; empty where the tokenizer's own end token does."""
+_SHARED_END = (
+    "aeva bailing bailing_v2 breeze chatglm3 dots_ocr falcon fewshot gemma2 glm4 glm4_5v glm4_7 glm4_moe glm4v glm_ocr "
+    "glmz1 gpt_oss index solar yi_vl"
+)
+SHARED_END = frozenset(_SHARED_END.split(" "))
+"""Those in which the token of the next speaker ends an answer (`efficient_eos`)."""
+OF_FAMILY = {"llama3": "llama3", "yi": "yi", "chatml": "chatml", "deepseek3": "deepseek3"}
+"""Families of ours (`engine/families/`) → its template with the very same text, with a system text and without.
+
+Compared as text with release 0.9.5, two turns. Of the others, qwen has another system text of its own, mistral, llama2
+and chatglm3 other blanks, glm4 one more end token, and baichuan2 is gone.
+"""

@@ -8,8 +8,7 @@ from engine.frameworks import Description
 DESCRIPTION = Description(
     name="mindspeed-llm",
     hardware=("snt9b", "snt9b23"),
-    formats=("alpaca", "sharegpt", "moss", "text"),
-    launchable=True,
+    formats=("alpaca", "sharegpt", "moss", "openai", "text"),
     table=True,
     splits_models=True,
 )

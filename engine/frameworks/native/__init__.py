@@ -6,7 +6,6 @@ DESCRIPTION = Description(
     name="native",
     hardware=("cpu",),
     formats=("alpaca", "sharegpt", "moss", "openai", "text"),
-    launchable=True,
     table=False,
     splits_models=True,
 )

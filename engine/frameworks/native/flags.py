@@ -47,7 +47,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.epochs": (PLANNER,),
     "train.learning_rate": (TRAIN,),
     "train.min_learning_rate": (TRAIN,),
-    "train.packing": (PREPROCESS,),
+    "train.packing": (PREPROCESS, TRAIN),
     "train.seed": (TRAIN,),
     "train.save_interval": (TRAIN,),
     "train.sample_prompts": (PLANNER, TRAIN),

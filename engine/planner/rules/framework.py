@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.frameworks.llama_factory import TESTED
-from engine.frameworks.llama_factory.templates import TEMPLATES
 from engine.planner.ask import Ask
 from engine.problems import Problem
 
@@ -25,31 +23,6 @@ def not_for_model(ask: Ask) -> Iterator[Problem]:
         },
         nearest={"framework": model.frameworks[0]} if model.frameworks else {},
     )
-
-
-def template(ask: Ask) -> Iterator[Problem]:
-    """A row of the model table may name a chat template that another release of LLaMA-Factory has."""
-    model = ask.model
-    if ask.spec.framework != "llama-factory" or model is None or not model.template or model.template in TEMPLATES:
-        return
-    yield Problem(
-        code="framework.unknown_template",
-        field="model",
-        severity="warning",
-        fault="site",
-        parameters={"template": model.template, "model": model.name, "release": TESTED},
-    )
-
-
-def not_launchable(ask: Ask) -> Iterator[Problem]:
-    if not ask.framework.launchable:
-        yield Problem(
-            code="framework.not_launchable",
-            field="framework",
-            severity="warning",
-            fault="software",
-            parameters={"framework": ask.spec.framework},
-        )
 
 
 def not_on_hardware(ask: Ask) -> Iterator[Problem]:

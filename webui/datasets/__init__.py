@@ -1,0 +1,1 @@
+"""What the pages of a dataset show, put together from rows and reports."""
