@@ -1,4 +1,4 @@
-"""The layout of our own engine: whole models side by side, unless the person or the memory asks for more."""
+"""The layout of processes on a CPU: whole models side by side, unless the person or the memory asks for more."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from engine.planner.choice.native_micro import native_micro
 from engine.planner.layouts import of_native
 from engine.planner.memory import Estimate, Setting, estimate
 from engine.planner.sizing import setting_of, wish_of
+from engine.spec import LayoutRequest
 
 CUTS = (1, 2, 4, 8, 16)
 """By which a micro-batch is divided when the usual one does not fit."""
@@ -19,7 +20,7 @@ SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "zero_stage")
 
 def choose(ask: Ask) -> Choice | None:
     """The layout that cuts the model the least among those that fit; None if no legal one fits."""
-    layouts = list(of_native(ask.shape, ask.spec.devices, wish_of(ask)))
+    layouts = list(of_native(ask.shape, ask.spec.devices, _wish(ask)))
     setting = setting_of(ask)
     if not layouts:
         return None
@@ -28,6 +29,14 @@ def choose(ask: Ask) -> Choice | None:
         return _with(ask, first, None, [*_reasons(ask, first, None), *_blind(ask)])
     found = next((one for layout in layouts for one in _estimates(ask, setting, layout) if one.fits), None)
     return None if found is None else _with(ask, found.layout, found, _reasons(ask, first, found))
+
+
+def _wish(ask: Ask) -> LayoutRequest:
+    """LLaMA-Factory has no other layouts than replicas; what is asked of them is done."""
+    wish = wish_of(ask)
+    if ask.spec.framework == "native":
+        return wish
+    return LayoutRequest(tensor_parallel_size=1, pipeline_parallel_size=1, zero_stage=wish.zero_stage or 0)
 
 
 def _estimates(ask: Ask, setting: Setting, layout: Layout) -> Iterator[Estimate]:
