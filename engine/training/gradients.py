@@ -13,7 +13,8 @@ from torch.distributed.tensor import DTensor
 
 from engine.training.data import MicroBatch
 from engine.training.piece import Piece
-from engine.training.splitting.shards import last_of_batch, local, sum_gradients
+from engine.training.splitting.shards import last_of_batch, sum_gradients
+from engine.training.splitting.tensor import local, sum_partial
 from engine.training.world import World
 
 
@@ -43,7 +44,7 @@ class Direct:
                 loss = self._piece(batch.input_ids, batch.labels, tokens=float(tokens), **batch.inputs)
                 loss.backward()
             total += float(loss.detach())
-        sum_gradients(self._piece, self._world)
+        _sum(self._piece, self._world)
         return total if self._world.place("tp") == 0 else 0.0
 
 
@@ -71,8 +72,15 @@ class Pipelined:
             named |= {"target": labels, "losses": losses}
         self._schedule.step(*start, return_outputs=False, **named)
         _sum_tied(self._piece, self._world)
-        sum_gradients(self._piece, self._world)
+        _sum(self._piece, self._world)
         return sum(float(loss.detach()) for loss in losses) if self._world.place("tp") == 0 else 0.0
+
+
+def _sum(piece: nn.Module, world: World) -> None:
+    """What the backward pass has not summed: parts of tensor-parallel peers, then those of replicas."""
+    if world.layout.tensor_parallel_size > 1:
+        sum_partial(piece, world.along("tp").get_group())
+    sum_gradients(piece, world)
 
 
 def _sum_tied(piece: nn.Module, world: World) -> None:

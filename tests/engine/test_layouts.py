@@ -25,11 +25,14 @@ KINDS = [
     for strategy in ("full", "lora")
     for rows in ("rows", "packed")
 ]
+HEAD_NORMS = "qwen3-full-rows"
+"""Norms of each head: every tensor-parallel process has the gradient of its own heads alone."""
 EACH = {one: KINDS[number % 8] for number, one in enumerate(OF_TWO)} | {
     one: KINDS[number % 8] for number, one in enumerate(OF_FOUR)
 }
 """What each layout trains."""
 MORE = [(layout(2, pipeline=2), "qwen2-lora-rows"), (layout(2, zero=1), "qwen2-lora-packed")]
+MORE += [(layout(2, tensor=2), HEAD_NORMS)]
 RESUMED = [layout(2, tensor=2), layout(2, pipeline=2), layout(2), layout(2, zero=3)]
 RESUMED += [layout(4, tensor=2, zero=3), layout(4, pipeline=2, zero=2)]
 CHAINS = ["llama-full-rows", "qwen2-lora-packed"]
@@ -69,8 +72,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """Everything is trained at once; the tests look at what came of it."""
     place = tmp_path_factory.mktemp("layouts")
     llama = tiny.make(place / "models" / "llama", seed=7, hidden_size=32, layers=3, vocab=512)
-    runs = Runs(place, {"llama": llama, "qwen2": qwen2(llama, place / "models" / "qwen2")})
-    for kind in KINDS:
+    others = {family: model(family, llama, place / "models" / family) for family in ("qwen2", "qwen3")}
+    runs = Runs(place, {"llama": llama, **others})
+    for kind in (*KINDS, HEAD_NORMS):
         native.preprocess(place / "data" / kind, runs.models[kind.split("-")[0]], **options(kind))
         run_case(case(runs.made("alone", kind, ALONE)))
     for kind in CHAINS:
@@ -98,20 +102,22 @@ def cases(runs: Runs, devices: int) -> list[Case]:
     return found
 
 
-def qwen2(tokenizer: Path, folder: Path) -> Path:
-    """With biases, which Llama has none of, and a head of its own."""
+def model(family: str, tokenizer: Path, folder: Path) -> Path:
+    """With biases (qwen2), which Llama has none of, and a head of its own."""
     import torch
-    from transformers import Qwen2Config, Qwen2ForCausalLM
+    from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
     from engine.weights.export import copy_tokenizer
 
-    config = Qwen2Config(
+    kinds: dict[str, Any] = {"qwen2": (Qwen2Config, Qwen2ForCausalLM), "qwen3": (Qwen3Config, Qwen3ForCausalLM)}
+    config_class, model_class = kinds[family]
+    config = config_class(
         vocab_size=513, hidden_size=32, intermediate_size=72, num_hidden_layers=3, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=512, tie_word_embeddings=False,
+        num_key_value_heads=2, max_position_embeddings=512, tie_word_embeddings=False, head_dim=8,
     )  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(11)
-        Qwen2ForCausalLM(config).save_pretrained(str(folder))
+        model_class(config).save_pretrained(str(folder))
     copy_tokenizer(tokenizer, folder)
     return folder
 
@@ -137,7 +143,7 @@ def test_a_layout_trains_as_one_process_does(runs: Runs, one: Layout, kind: str)
 
 
 def test_there_is_something_to_learn(runs: Runs) -> None:
-    for kind in KINDS:
+    for kind in (*KINDS, HEAD_NORMS):
         alone = figures(runs, "alone", kind)
         assert alone[0][0] - alone[-1][0] > (0.05 if "lora" in kind else 0.3), kind
 

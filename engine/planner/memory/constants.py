@@ -52,8 +52,10 @@ HF_LOGITS = 16
 FP32 = 4
 MOMENTS = 8
 """Adam's two, in fp32."""
-NATIVE_LOGITS = 12
-"""Bytes a token and vocabulary entry: fp32 logits, their log-softmax and their gradient. Estimate."""
+HEAD_BLOCK = 1 << 22
+"""Logits that our own engine has in memory at once."""
+HEAD_BLOCKS = 3
+"""Tensors as large as that which it has at the same time."""
 ADAPTED_OUTPUTS = 2
 """Tensors as wide as its output that an adapted linear layer holds more than a plain one; measured on a CPU."""
 CPU_RUNTIME_GIB = 0.45

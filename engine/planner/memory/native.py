@@ -47,11 +47,11 @@ def _ends(setting: Setting, layout: Layout) -> tuple[Stage, ...]:
 
 
 def _of_stage(setting: Setting, layout: Layout, stage: Stage) -> Breakdown:
-    shape, tokens = setting.shape, setting.seq_length * setting.micro_batch_size
+    tokens = setting.seq_length * setting.micro_batch_size
     each = c.FP32 if setting.on_cpu else c.WEIGHT
     weights, gradients, optimizer = _static(setting, layout, stage)
     activations = each * _layer(setting, layout) * stage.layers * tokens * stage.in_flight
-    logits = c.NATIVE_LOGITS * shape.vocab_size * tokens / layout.tensor_parallel_size if stage.head else 0.0
+    logits = _logits(setting, tokens) / layout.tensor_parallel_size if stage.head else 0.0
     found = Breakdown(
         weights=weights,
         gradients=gradients,
@@ -62,6 +62,13 @@ def _of_stage(setting: Setting, layout: Layout, stage: Stage) -> Breakdown:
         runtime=device.overhead(setting, communicators(layout)),
     )
     return replace(found, buffers=found.buffers + _while_loading(setting, layout, found))
+
+
+def _logits(setting: Setting, tokens: int) -> float:
+    """Blocks of them, and the gradient of the head, which is made beside them and added up."""
+    shape, blocks = setting.shape, c.HEAD_BLOCKS * min(setting.shape.vocab_size * tokens, c.HEAD_BLOCK)
+    head = 0 if setting.lora_rank is not None else 2 * shape.vocab_size * shape.hidden_size
+    return float(c.FP32 * (blocks + head))
 
 
 def _while_loading(setting: Setting, layout: Layout, found: Breakdown) -> float:

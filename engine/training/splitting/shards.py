@@ -18,11 +18,11 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import FSDPModule, fully_shard
-from torch.distributed.tensor import DTensor
 from torch.nn.parallel import DistributedDataParallel
 
 from engine.training.piece import Piece
 from engine.training.splitting.pipeline import Elsewhere
+from engine.training.splitting.tensor import local
 from engine.training.world import World
 
 BUCKET = 25 << 20
@@ -93,11 +93,6 @@ def _sum_together(gradients: list[torch.Tensor], group: Any) -> None:
     for gradient in gradients:
         gradient.copy_(flat[at : at + gradient.numel()].view_as(gradient))
         at += gradient.numel()
-
-
-def local(tensor: torch.Tensor) -> torch.Tensor:
-    """The part of a tensor that this process holds."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def _sum(bucket: Any) -> torch.futures.Future[torch.Tensor]:

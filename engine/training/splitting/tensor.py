@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch import nn
+import torch.distributed as dist
+from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
 
 from engine.failures import Failure
 from engine.weights.lora import LoraLinear
@@ -17,7 +19,10 @@ from engine.weights.lora import LoraLinear
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-COLUMNS, ROWS = ("colwise", "colwise_gather_output"), ("rowwise", "rowwise_split_input")
+COLUMNS = ("colwise", "colwise_gather_output")
+PARTIAL = "replicated_with_grad_allreduce"
+"""A weight that every process holds, but of whose gradient each has the part of its own heads. transformers sums it
+after every micro-batch, which counts the first ones several times; here it is summed once, by `sum_partial`."""
 
 
 def split(model: PreTrainedModel, mesh: DeviceMesh) -> None:
@@ -35,6 +40,20 @@ def split(model: PreTrainedModel, mesh: DeviceMesh) -> None:
     apply_tensor_parallelism(model, mesh, plan)
     if model.config.tie_word_embeddings:
         _tie(model)
+
+
+def sum_partial(piece: nn.Module, group: dist.ProcessGroup) -> None:
+    """Add up, over tensor-parallel peers, the gradients that each has a part of."""
+    for module in piece.modules():
+        if getattr(module, "partial_gradient", False):
+            for weight in module.parameters(recurse=False):
+                if weight.grad is not None:
+                    dist.all_reduce(local(weight.grad), group=group)
+
+
+def local(tensor: Tensor) -> Tensor:
+    """The part of a tensor that this process holds."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def _require_heads(config: Any, size: int) -> None:
@@ -71,7 +90,9 @@ def _plan(model: PreTrainedModel) -> dict[str, str]:
             full = f"{name}.{own}"
             if wanted := _get_parameter_plan(full, general, is_weight=True):
                 found[full] = wanted
-        if style is not None and not isinstance(module, nn.Identity):
+        if style == PARTIAL:
+            module.partial_gradient = True
+        elif style is not None and not isinstance(module, nn.Identity):
             found[name] = style
     return found
 
