@@ -79,13 +79,13 @@ CONFIGURATIONS = (
     Configuration("10m", "full", 512, 1),
     Configuration("10m", "full", 2048, 1),
     Configuration("10m", "lora", 512, 2),
-    Configuration("60m", "full", 256, 2, tensor=2),
-    Configuration("60m", "full", 256, 2, pipeline=2),
-    Configuration("60m", "full", 256, 2, replicas=2),
-    Configuration("60m", "full", 256, 2, replicas=2, zero=1),
-    Configuration("60m", "full", 256, 2, replicas=2, zero=2),
-    Configuration("60m", "full", 256, 2, replicas=2, zero=3),
-    Configuration("60m", "lora", 256, 2, replicas=2, zero=3),
+    Configuration("60m", "full", 64, 2, tensor=2),
+    Configuration("60m", "full", 64, 2, pipeline=2),
+    Configuration("60m", "full", 64, 2, replicas=2),
+    Configuration("60m", "full", 64, 2, replicas=2, zero=1),
+    Configuration("60m", "full", 64, 2, replicas=2, zero=2),
+    Configuration("60m", "full", 64, 2, replicas=2, zero=3),
+    Configuration("60m", "lora", 64, 2, replicas=2, zero=3),
 )
 
 

@@ -218,10 +218,10 @@ TEXTS = {
         "请选择其他模型，或使用其他框架训练该模型。",
     ),
     "layout.no_tensor_plan": Text(
-        "transformers has no plan of how to split {model} for tensor parallel.",
-        "transformers 没有为 {model} 提供张量并行的切分方案。",
-        "Leave the tensor parallel size empty.",
-        "请将张量并行大小留空。",
+        "{model} cannot be split for tensor parallel: there is no plan for it, or one that has not been tried here.",
+        "{model} 不能做张量并行切分：没有切分方案，或该方案在此尚未验证。",
+        "Leave the tensor parallel size empty; pipeline parallel and ZeRO work.",
+        "请将张量并行大小留空；可以使用流水线并行和 ZeRO。",
     ),
     "train.wrong_world": Text(
         "{started} processes were started, but {planned} were planned.",

@@ -23,19 +23,21 @@ COLUMNS = ("colwise", "colwise_gather_output")
 PARTIAL = "replicated_with_grad_allreduce"
 """A weight that every process holds, but of whose gradient each has the part of its own heads. transformers sums it
 after every micro-batch, which counts the first ones several times; here it is summed once, by `sum_partial`."""
+TRIED = {*COLUMNS, "rowwise", "rowwise_split_input", "embedding_rowwise", PARTIAL}
+"""The ways to split that have been compared with one process; those of experts and latent attention have not."""
 
 
 def split(model: PreTrainedModel, mesh: DeviceMesh) -> None:
     """Split every layer that the plan names, in place. mesh: one-dimensional.
 
-    Raises Failure `layout.no_tensor_plan` for a model that transformers has no plan for, and `layout.heads` for one
-    whose heads cannot be shared out.
+    Raises Failure `layout.no_tensor_plan` for a model that transformers has no plan for, or one that has not been
+    tried, and `layout.heads` for one whose heads cannot be shared out.
     """
     _require_heads(model.config, mesh.size())
     from transformers.distributed.tensor_parallel import apply_tensor_parallelism
 
     plan = _plan(model)
-    if not plan:
+    if not plan or not TRIED.issuperset(plan.values()):
         raise Failure("layout.no_tensor_plan", "train.layout.tensor_parallel_size", model=type(model).__name__)
     apply_tensor_parallelism(model, mesh, plan)
     if model.config.tie_word_embeddings:
