@@ -65,9 +65,9 @@ def _of_stage(setting: Setting, layout: Layout, stage: Stage) -> Breakdown:
 
 
 def _logits(setting: Setting, tokens: int) -> float:
-    """Blocks of them, and the gradient of the head, which is made beside them and added up."""
+    """Blocks of them, and the gradient of the head, which is made beside them."""
     shape, blocks = setting.shape, c.HEAD_BLOCKS * min(setting.shape.vocab_size * tokens, c.HEAD_BLOCK)
-    head = 0 if setting.lora_rank is not None else 2 * shape.vocab_size * shape.hidden_size
+    head = 0 if setting.lora_rank is not None else shape.vocab_size * shape.hidden_size
     return float(c.FP32 * (blocks + head))
 
 
