@@ -60,6 +60,8 @@ ADAPTED_OUTPUTS = 2
 """Tensors as wide as its output that an adapted linear layer holds more than a plain one; measured on a CPU."""
 CPU_RUNTIME_GIB = 0.45
 """Python with torch and transformers in memory, measured on Linux."""
+CPU_PEERS_GIB = 0.3
+"""And with torch.distributed, its connections and buffers; measured with 2 processes (benchmarks/memory.py)."""
 HELD_ACTIVATIONS, HELD_GRADIENTS = 0.5, 0.33
 """Shares of them that glibc's allocator holds beyond what is in use when all parameters are trained; measured on a
 CPU (benchmarks/memory.py)."""

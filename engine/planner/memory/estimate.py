@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from engine.plan import Layout, Memory
 from engine.planner.memory import deepspeed, device, megatron, native
@@ -28,7 +29,8 @@ class Estimate:
         """Of the usable memory, runtime left aside on both sides; 0 where the capacity is not known."""
         if self.capacity is None:
             return 0.0
-        return self.breakdown.used / (self.capacity - self.breakdown.runtime)
+        room = self.capacity - self.breakdown.runtime
+        return self.breakdown.used / room if room > 0 else inf
 
     @property
     def fits(self) -> bool:

@@ -5,8 +5,8 @@ and as many micro-batches as there are stages, the last one the head and its log
 which gathers weights on the way. The layer formula counts the tensors that autograd keeps in transformers' Llama code
 without gradient checkpointing: inputs and outputs of both norms with the normalised value, q, k, v, the attention's
 output twice, and gate, its activation, up and product. Samples are taken at their full length, every token learnt:
-shorter rows, and questions that nothing is learnt from, take less. On a CPU the measured peak of ten configurations
-of 10 to 135 million parameters in one process is met within 7 per cent (benchmarks/memory.py).
+shorter rows, and questions that nothing is learnt from, take less. What has been measured on a CPU, and how far off
+the estimate is: benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _of_stage(setting: Setting, layout: Layout, stage: Stage) -> Breakdown:
         activations=activations,
         logits=logits,
         buffers=_held(setting, activations, gradients) + _summed(setting, layout, gradients),
-        runtime=device.overhead(setting, communicators(layout)),
+        runtime=device.overhead(setting, communicators(layout)) + _peers(setting, layout),
     )
     return replace(found, buffers=found.buffers + _while_loading(setting, layout, found))
 
@@ -69,6 +69,10 @@ def _logits(setting: Setting, tokens: int) -> float:
     shape, blocks = setting.shape, c.HEAD_BLOCKS * min(setting.shape.vocab_size * tokens, c.HEAD_BLOCK)
     head = 0 if setting.lora_rank is not None else shape.vocab_size * shape.hidden_size
     return float(c.FP32 * (blocks + head))
+
+
+def _peers(setting: Setting, layout: Layout) -> float:
+    return c.CPU_PEERS_GIB * c.GIB if setting.on_cpu and layout.devices > 1 else 0.0
 
 
 def _while_loading(setting: Setting, layout: Layout, found: Breakdown) -> float:
