@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from engine.plan import Reason
 from engine.problem_texts import reason
 from engine.problems import Problem, Value
-from engine.spec import TrainOn
+from engine.spec import BrokenRows, TrainOn
 
 VERSION = 1
 Unit = Literal["tokens", "characters"]
@@ -67,12 +67,14 @@ class Duplicates(_Shape):
 
 
 class Rows(_Shape):
-    """read = kept + dropped, always. shortened: kept rows of which `seq_length` cuts something off."""
+    """read = kept + dropped, always. shortened: kept rows of which `seq_length` cuts something off. broken: dropped
+    rows that cannot be read; nothing can be learnt from the others."""
 
     read: int = 0
     kept: int = 0
     shortened: int = 0
     dropped: int = 0
+    broken: int = 0
 
 
 class FormatChoice(_Shape):
@@ -176,6 +178,8 @@ class AtLength(_Shape):
     padding_share: float
     """Of all their places, how many are padding if each is filled up to `seq_length`."""
     packed_sequences: int
+    """As preprocessing packs them, window by window, for the asked length; for the others by the lengths alone, which
+    can be a little less."""
     packed_padding_share: float
 
 
@@ -194,6 +198,7 @@ class Asked(_Shape):
     tokenizer: str | None = None
     template: str | None = None
     train_on: TrainOn = "every_answer"
+    broken_rows: BrokenRows = "refuse"
     columns: dict[str, str] = {}
     tags: dict[str, str] = {}
     seq_length: int | None = None
@@ -226,6 +231,8 @@ class DatasetReport(_Shape):
     joined: bool = False
     """All rows are documents: they are put one behind the other and split, so that no length loses anything."""
     seq_lengths: tuple[AtLength, ...] = ()
+    digest: str = ""
+    """Hash of the contents (`engine.formats.contents`), where it was asked for."""
     seconds: float = 0.0
 
 
@@ -281,8 +288,9 @@ class RowView(_Shape):
     template: TemplateChoice | None = None
     rendered: str | None = None
     tokens: tuple[Token, ...] | None = None
-    """From `first_token` on, not more than were asked for; null without a tokenizer, and beyond a
-    million characters."""
+    """From `first_token` on, not more than were asked for; null without a tokenizer."""
+    tokenized: int | None = None
+    """Beyond a million characters only so many are tokenized: counts and cut are not known then. Null: all of them."""
     first_token: int = 0
     token_count: int | None = None
     trained_tokens: int | None = None

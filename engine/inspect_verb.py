@@ -25,6 +25,7 @@ PURPOSE = "read a dataset as training would: what became of each row, and what t
 EXIT_CODES = "exit codes: 0 the dataset is usable, 2 it is not, 3 it failed while running, 130 stopped"
 _WRONG, _FAILED = 2, 3
 _TRAIN_ON: tuple[TrainOn, ...] = ("every_answer", "last_answer", "whole_text")
+BROKEN_ROWS = ("refuse", "leave_out")
 
 
 def add(verbs: Any) -> argparse.ArgumentParser:
@@ -39,6 +40,9 @@ def add(verbs: Any) -> argparse.ArgumentParser:
     verb.add_argument("--seq-length", type=_length_from(8), metavar="N", help="cut rows to so many tokens")
     verb.add_argument("--template", metavar="NAME", help="chat template to insist on (default: the tokenizer's own)")
     verb.add_argument("--train-on", choices=_TRAIN_ON, default=_TRAIN_ON[0], help="what is learnt of a conversation")
+    verb.add_argument("--broken-rows", choices=BROKEN_ROWS, default=BROKEN_ROWS[0],
+                      help="rows that cannot be read: refuse the dataset (default), or leave them out and count "
+                      "them")  # fmt: skip
     for option, model in (("--columns", ColumnNames), ("--tags", TagNames)):
         names = ", ".join(model.model_fields)
         verb.add_argument(option, action="append", default=[], type=_pair(model), metavar="NAME=KEY",
@@ -131,6 +135,7 @@ def _request(options: argparse.Namespace) -> dict[str, Any]:
         "tokenizer": options.tokenizer_name_or_path,
         "template": options.template,
         "train_on": options.train_on,
+        "broken_rows": options.broken_rows,
         "columns": dict(options.columns),
         "tags": dict(options.tags),
         "seq_length": options.seq_length,
@@ -149,7 +154,11 @@ def _show(text: str, code: int, options: argparse.Namespace) -> int:
     if "report_version" not in value and "view_version" not in value:
         return _problems([Problem.model_validate(one) for one in value["problems"]], options, code)
     if options.output is not None:
-        write_atomic(options.output, text)
+        try:
+            _write(options.output, text)
+        except OSError as error:
+            found = {"path": str(options.output), "reason": error.strerror or str(error)}
+            return _problems([Problem(code="output.unwritable", field="output", parameters=found)], options, _FAILED)
     if options.json:
         print(text, end="")
     elif "report_version" in value:
@@ -157,6 +166,14 @@ def _show(text: str, code: int, options: argparse.Namespace) -> int:
     else:
         print(row_view_text(RowView.model_validate(value), options.language))
     return code
+
+
+def _write(output: Path, text: str) -> None:
+    """Whole or not at all; what is no file, such as /dev/null, stays what it is."""
+    if output.exists() and not output.is_file():
+        output.write_text(text, encoding="utf-8")
+    else:
+        write_atomic(output, text)
 
 
 def _problems(problems: list[Problem], options: argparse.Namespace, code: int) -> int:

@@ -25,6 +25,7 @@ PREFIX_text_document.{bin,idx}; PREFIX_report.json says what became of every row
 twice: run again, it is taken from the cache, or goes on where it was interrupted.
 """
 TRAIN_ON = ("every_answer", "last_answer", "whole_text")
+BROKEN_ROWS = ("refuse", "leave_out")
 LEAST_LENGTH, MOST_LENGTH = 8, 10_000_000
 
 
@@ -37,7 +38,9 @@ def add(verbs: Any) -> argparse.ArgumentParser:
         epilog=f"{FILES}\n{EXIT_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verb.add_argument("--input", required=True, metavar="PATH", help="a file, a folder, or a pattern in quotes")
+    verb.add_argument(
+        "--input", required=True, type=_some, metavar="PATH", help="a file, a folder, or a pattern in quotes"
+    )
     verb.add_argument("--output-prefix", required=True, type=Path, metavar="PREFIX",
                       help="folder and begin of the output's names; the folder is made if missing")  # fmt: skip
     verb.add_argument("--tokenizer-name-or-path", required=True, metavar="DIR",
@@ -70,6 +73,9 @@ def _add_data(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--append-eod", action="store_true", help="accepted for scripts; documents always end with it")
     verb.add_argument("--template", metavar="NAME", help="chat template to insist on (default: the tokenizer's own)")
     verb.add_argument("--train-on", choices=TRAIN_ON, default=TRAIN_ON[0], help="what is learnt of a conversation")
+    verb.add_argument("--broken-rows", choices=BROKEN_ROWS, default=BROKEN_ROWS[0],
+                      help="rows that cannot be read: refuse the dataset (default), or leave them out and count "
+                      "them")  # fmt: skip
     for option, model in (("--columns", ColumnNames), ("--tags", TagNames)):
         names = ", ".join(model.model_fields)
         verb.add_argument(option, action="append", default=[], type=_pair(model), metavar="NAME=KEY",
@@ -82,6 +88,12 @@ def _format(name: str) -> str:
     return name
 
 
+def _some(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty")
+    return text
+
+
 def _length(text: str) -> int:
     number = int(text)
     if not LEAST_LENGTH <= number <= MOST_LENGTH:
@@ -92,7 +104,7 @@ def _length(text: str) -> int:
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return number
 
 
@@ -129,6 +141,7 @@ def request(options: argparse.Namespace) -> dict[str, Any]:
             "tags": dict(options.tags),
             "template": options.template,
             "train_on": options.train_on,
+            "broken_rows": options.broken_rows,
         },
         "tokenizer": options.tokenizer_name_or_path,
         "stage": options.stage or ("pretrain" if documents else "sft"),

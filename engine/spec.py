@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 SPEC_VERSION = 1
 LARGEST_WORLD = 65_536
+SHORTEST_SAMPLE, LONGEST_SAMPLE = 8, 10_000_000
 """Devices: beyond every machine there is."""
 LARGEST_BATCH = 1_048_576
 """Samples of one iteration; every process keeps their numbers in memory."""
@@ -24,6 +25,7 @@ MOST_PROMPTS = 64
 Framework = Literal["native", "mindspeed-llm", "llama-factory"]
 DatasetFormat = Literal["alpaca", "sharegpt", "moss", "openai", "text"]
 TrainOn = Literal["every_answer", "last_answer", "whole_text"]
+BrokenRows = Literal["refuse", "leave_out"]
 TrainStage = Literal["pretrain", "sft"]
 Strategy = Literal["full", "lora"]
 Recompute = Literal["none", "selective", "full"]
@@ -117,6 +119,8 @@ class DatasetChoice(Part):
     """A chat template of `engine/families/` to insist on; null means the tokenizer's own, else its family's."""
     train_on: TrainOn = "every_answer"
     """What the model learns to say: every answer, the last one, or the question as well."""
+    broken_rows: BrokenRows = "refuse"
+    """Rows that cannot be read: refuse the dataset, or leave them out, counted and with their reasons."""
 
 
 class LayoutRequest(Part):
@@ -154,7 +158,7 @@ class TrainOptions(Part):
     stage: TrainStage
     strategy: Strategy
     dataset: DatasetChoice
-    seq_length: Integer = Field(ge=8, le=10_000_000)
+    seq_length: Integer = Field(ge=SHORTEST_SAMPLE, le=LONGEST_SAMPLE)
     """Tokens in one sample, prompt and answer together."""
     micro_batch_size: Integer | None = Field(default=None, ge=1, le=LARGEST_BATCH)
     """Samples in one forward pass of one model replica."""

@@ -39,8 +39,8 @@ def register_dataset(*, team: Team, user: User, name: str, path: str, format: st
     problems = dataset_check.problems(full, format or None, settings.ROOTS)
     _refuse_errors(problem for problem in problems if problem.code not in ROW_PROBLEMS)
     rows = dataset_check.rows(full, format or None, settings.ROOTS)
-    facts = {"name": name, "format": format, "rows": rows, "note": note, "created_by": user}
-    entry, _created = Dataset.objects.update_or_create(team=team, path=full, defaults=facts)
+    facts = {"name": name, "format": format, "rows": rows, "note": note, "created_by": user, "removed": None}
+    entry, _created = Dataset.with_removed.update_or_create(team=team, path=full, defaults=facts)
     current_version(entry)
     AuditEvent.objects.create(user=user, action="dataset.register", detail={"path": full, "team": team.pk})
     return entry

@@ -30,7 +30,7 @@ from jobs.submit import preview, with_absolute_paths
 
 _NAMES = {
     "name", "model_path", "train.dataset.path", "train.dataset.format", "train.dataset.template",
-    "train.dataset.train_on", "train.packing",
+    "train.dataset.train_on", "train.dataset.broken_rows", "train.packing",
     *(f"train.dataset.columns.{name}" for name in ColumnNames.model_fields),
     *(f"train.dataset.tags.{name}" for name in TagNames.model_fields),
 }  # fmt: skip

@@ -28,6 +28,7 @@ LEVELS = (
      "model_folder", "disk", "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process",
      "dataset_report"),
     ("families", "formats", "devices", "knowledge"),
+    ("preparation",),
     ("frameworks",),
     ("planner",),
     ("readable",),

@@ -17,7 +17,7 @@ from webui.fields import FIELDS, Field
 PREFIX = "train.dataset."
 READ_BY = tuple(one for path, one in FIELDS.items() if path.startswith(PREFIX) and path != f"{PREFIX}path")
 """Fields of the spec that say how a dataset is read."""
-SHOWN_FIRST = (f"{PREFIX}format", f"{PREFIX}template", f"{PREFIX}train_on")
+SHOWN_FIRST = (f"{PREFIX}format", f"{PREFIX}template", f"{PREFIX}train_on", f"{PREFIX}broken_rows")
 FORMAT = f"{PREFIX}format"
 USUAL_LENGTH = 2048
 

@@ -59,6 +59,10 @@ TRAIN_ON_LABELS: dict[str, Text] = {
     "last_answer": _("the last answer only"),
     "whole_text": _("answers and questions"),
 }
+BROKEN_ROWS_LABELS: dict[str, Text] = {
+    "refuse": _("refuse the dataset"),
+    "leave_out": _("leave them out and count them"),
+}
 RECOMPUTE_LABELS: dict[str, Text] = {"none": _("none"), "selective": _("selective"), "full": _("all layers")}
 
 
@@ -181,6 +185,13 @@ SECTIONS: tuple[Section, ...] = (
                 label=_("What is learnt"),
                 kind="choice",
                 choices=_choices(spec.TrainOn, TRAIN_ON_LABELS),
+            ),
+            Field(
+                path="train.dataset.broken_rows",
+                label=_("Rows that cannot be read"),
+                kind="choice",
+                choices=_choices(spec.BrokenRows, BROKEN_ROWS_LABELS),
+                hint=_("Of a file that breaks off, all that stands behind that place is lost."),
             ),
             Field(
                 path="train.dataset.template",

@@ -22,6 +22,8 @@ from jobs.models import Node
 from webui.offers import model_choices
 from webui.reader import language, sentences
 
+MOST_DIGITS = 12
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -56,7 +58,7 @@ def context(query: Mapping[str, str]) -> dict[str, Any]:
         return {**found, **_grid(what_fits.grid(catalog, model))}
     if not hardware:
         return found
-    if not devices.isdecimal() or not 0 < int(devices) < 10**6:
+    if not devices.isdecimal() or len(devices) > MOST_DIGITS or int(devices) == 0:
         return {**found, "refusals": [_("The number of devices must be a whole number above 0.")]}
     return {**found, **_shelf(what_fits.shelf(catalog, hardware, int(devices)))}
 

@@ -21,6 +21,7 @@ from jobs.states import RunState
 from jobs.story import samples, story
 from jobs.waiting import waiting_text
 from webui.plan_words import plan_words
+from webui.prepared import prepared
 from webui.reader import language
 
 NUMBERS: tuple[tuple[str, Promise], ...] = (
@@ -96,6 +97,7 @@ def live_context(run: Run) -> dict[str, Any]:
         "share": 100 if run.state == RunState.SUCCEEDED else _share(told.progress),
         "numbers": [(key, label, told.metrics.get(key)) for key, label in NUMBERS],
         "samples": samples(run),
+        "prepared": prepared(run.folder),
         "exported": _exported(run),
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from engine.formats import text_rows
@@ -33,12 +34,12 @@ def records(stream: BinaryIO, file: str) -> Iterator[Record | Broken]:
         elif names is not None:
             yield from _objects(rows, names, source, file)
     except _NotText as error:
-        yield error.broken
+        yield replace(error.broken, ends=True)
     except csv.Error as error:
         if "field limit" in str(error):
-            yield Broken(source.begin, "row.too_long", {"limit": LONGEST_ROW >> 20}, file)
+            yield Broken(source.begin, "row.too_long", {"limit": LONGEST_ROW >> 20}, file, ends=True)
         else:
-            yield Broken(source.begin, "csv.syntax", {"error": str(error)}, file)
+            yield Broken(source.begin, "csv.syntax", {"error": str(error)}, file, ends=True)
 
 
 class _Lines:
@@ -62,9 +63,9 @@ class _Lines:
 
 def _wrong_names(names: list[str], file: str) -> Broken | None:
     if len(names) == 1 and any(sign in names[0] for sign in ";\t|"):
-        return Broken(1, "csv.separator", {}, file)
+        return Broken(1, "csv.separator", {}, file, ends=True)
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    return None if twice is None else Broken(1, "row.duplicate_key", {"key": twice}, file)
+    return None if twice is None else Broken(1, "row.duplicate_key", {"key": twice}, file, ends=True)
 
 
 def _objects(rows: Iterator[list[str]], names: list[str], source: _Lines, file: str) -> Iterator[Record | Broken]:

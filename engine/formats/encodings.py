@@ -34,12 +34,12 @@ def refusal(head: bytes, file: str) -> Broken | None:
     """Why a file that begins so cannot be read as text at all."""
     for start, kind in _PACKED.items():
         if head.startswith(start):
-            return Broken(1, "file.compressed", {"kind": kind}, file)
+            return Broken(1, "file.compressed", {"kind": kind}, file, ends=True)
     for start, kind in _BINARY.items():
         if head.startswith(start):
-            return Broken(1, "file.binary", {"kind": kind}, file)
+            return Broken(1, "file.binary", {"kind": kind}, file, ends=True)
     wide = _wide(head)
-    return Broken(1, "file.encoding", {"encoding": wide}, file) if wide else None
+    return Broken(1, "file.encoding", {"encoding": wide}, file, ends=True) if wide else None
 
 
 def _wide(head: bytes) -> str | None:
@@ -55,10 +55,11 @@ def _wide(head: bytes) -> str | None:
 
 
 def wrong_byte(file: BinaryIO, offset: int, line: int, column: int, name: str) -> Broken:
-    """What to say of a byte at `offset` that is no UTF-8: the encoding that the file has, if it can be told."""
+    """What to say of a byte at `offset` that is no UTF-8: the encoding that the file has, if it can be told, and then
+    nothing behind it is read."""
     file.seek(max(0, offset - column + 1))
     if _is_gbk(file.read(HEAD)):
-        return Broken(line, "file.encoding", {"encoding": "GBK", "column": column}, name)
+        return Broken(line, "file.encoding", {"encoding": "GBK", "column": column}, name, ends=True)
     return Broken(line, "file.not_utf8", {"column": column}, name)
 
 

@@ -49,6 +49,17 @@ def find(path: str | Path, roots: Roots = None, field: str = PATH) -> tuple[Data
     return (DataFile(real, Path(path).name),)
 
 
+def regular(files: tuple[DataFile, ...], field: str = PATH) -> tuple[DataFile, ...]:
+    """The same files, once it is sure that opening them waits for nobody.
+
+    Raises Failure `dataset.not_a_file` for the first pipe, socket or device among them.
+    """
+    for file in files:
+        if file.path.exists() and not file.path.is_file():
+            raise Failure("dataset.not_a_file", field, path=file.name[:200])
+    return files
+
+
 def _is_glob(path: str | Path) -> bool:
     """Brackets are in names of real files too: what is there is never a pattern."""
     text = str(path)

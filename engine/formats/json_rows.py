@@ -10,12 +10,14 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from engine.formats import encodings, text_rows
 from engine.formats.places import Places
 from engine.formats.records import LONGEST_ROW, Record, json_object
 from engine.formats.sample import Broken
+from engine.problems import Value
 
 CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -132,9 +134,8 @@ class _Scanner:
 
     def broken(self, expected: str, at: int | None = None) -> Broken:
         self.move(self.at if at is None else at)
-        return Broken(
-            self.line, "json.syntax", {"column": self.at - self._line_start + 1, "expected": expected}, self._name
-        )
+        where: dict[str, Value] = {"column": self.at - self._line_start + 1, "expected": expected}
+        return Broken(self.line, "json.syntax", where, self._name, ends=True)
 
 
 def _may_be_cut(error: json.JSONDecodeError, length: int) -> bool:
@@ -151,9 +152,9 @@ def _array(stream: BinaryIO, file: str, places: Places) -> Iterator[Record | Bro
     except NotText as error:
         yield _not_text(stream, error.byte, file)
     except TooLong:
-        yield Broken(scanner.line, "row.too_long", {"limit": LONGEST_ROW >> 20}, file)
+        yield Broken(scanner.line, "row.too_long", {"limit": LONGEST_ROW >> 20}, file, ends=True)
     except (RecursionError, ValueError):
-        yield Broken(scanner.line, "json.unreadable", {}, file)
+        yield Broken(scanner.line, "json.unreadable", {}, file, ends=True)
 
 
 def _items(scanner: _Scanner, file: str) -> Iterator[Record | Broken]:
@@ -188,4 +189,4 @@ def _not_text(stream: BinaryIO, byte: int, file: str) -> Broken:
             line += data.count(b"\n")
             start = byte - left + last + 1
         left -= len(data)
-    return encodings.wrong_byte(stream, byte, line, byte - start + 1, file)
+    return replace(encodings.wrong_byte(stream, byte, line, byte - start + 1, file), ends=True)

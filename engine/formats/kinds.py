@@ -50,8 +50,8 @@ def of_stream(stream: BinaryIO, file: DataFile, format_name: str, places: Places
 
 def _parquet(file: DataFile, head: bytes, reader: ParquetReader | None) -> Iterator[Record | Broken]:
     if not head.startswith(encodings.PARQUET):
-        yield encodings.refusal(head, file.name) or Broken(1, "file.not_parquet", {}, file.name)
+        yield encodings.refusal(head, file.name) or Broken(1, "file.not_parquet", {}, file.name, ends=True)
     elif reader is None:
-        yield Broken(1, "file.parquet", {}, file.name)
+        yield Broken(1, "file.parquet", {}, file.name, ends=True)
     else:
         yield from reader(file.path, file.name)

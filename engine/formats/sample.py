@@ -55,3 +55,5 @@ class Broken:
     """Code of the text in `engine.problem_texts`, such as `row.missing_key`."""
     parameters: dict[str, Value] = field(default_factory=dict)
     file: str = ""
+    ends: bool = False
+    """Is nothing behind it read? How many rows are lost there is not known."""

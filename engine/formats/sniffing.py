@@ -109,7 +109,8 @@ def _alpaca(row: dict[str, Any], question: str, answer: str) -> Sniffed:
 
 def _turns(key: str, turns: list[Any], row: dict[str, Any], file: str) -> Sniffed:
     """`from` and `value` are ShareGPT's, `role` and `content` OpenAI's."""
-    said = {one.get("from", one.get("role")) for one in turns if isinstance(one, dict)}
+    words = [one.get("from", one.get("role")) for one in turns if isinstance(one, dict)]
+    said = {word for word in words if isinstance(word, str)}  # what is none cannot be in a set either
     if "from" in turns[0] and "value" in turns[0]:
         tags = TagNames(user=_foreign(said, "human", ("user",)), assistant=_foreign(said, "gpt", ("assistant", "bot")))
         return Sniffed(
@@ -123,6 +124,6 @@ def _turns(key: str, turns: list[Any], row: dict[str, Any], file: str) -> Sniffe
     return _unknown(row, file)
 
 
-def _foreign(said: set[Any], own: str, others: tuple[str, ...]) -> str | None:
+def _foreign(said: set[str], own: str, others: tuple[str, ...]) -> str | None:
     """The word of these rows for a role, where it is not the format's own."""
     return None if own in said else next((word for word in others if word in said), None)

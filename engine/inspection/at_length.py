@@ -51,10 +51,11 @@ class AtLengths:
             for count in self._counts:
                 count.add(learnt)
 
-    def rows(self, lengths: LengthCounts) -> Iterator[AtLength]:
-        """lengths: of the same rows, in tokens."""
+    def rows(self, lengths: LengthCounts, packed: int | None) -> Iterator[AtLength]:
+        """lengths: of the same rows, in tokens; packed: sequences of the asked length, as preprocessing makes them."""
         for count in self._counts:
-            yield _at(count, lengths, asked=count.seq_length == self._asked)
+            asked = count.seq_length == self._asked
+            yield _at(count, lengths, packed if asked else None, asked=asked)
 
     def joined(self, lengths: LengthCounts) -> Iterator[AtLength]:
         """For documents: one behind the other, each with an end token, split into equal samples; nothing is lost."""
@@ -78,11 +79,12 @@ class AtLengths:
             )
 
 
-def _at(count: _Count, lengths: LengthCounts, *, asked: bool) -> AtLength:
+def _at(count: _Count, lengths: LengthCounts, packed: int | None, *, asked: bool) -> AtLength:
     limit, cut = count.seq_length, count.longer - count.dropped
     kept = lengths.rows - count.dropped
     tokens = lengths.total - count.lost
-    packed = packed_sequences(_kept_counts(lengths, limit, cut), limit)
+    if packed is None:
+        packed = packed_sequences(_kept_counts(lengths, limit, cut), limit)
     return AtLength(
         seq_length=limit,
         asked=asked,

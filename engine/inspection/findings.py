@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from engine.dataset_report import DatasetReport, Vocabulary
 from engine.formats import Broken
 from engine.inspection.dropping import parameters, shown
+from engine.inspection.request import Request
 from engine.problems import Problem, Severity, Value
 
 INPUT = "input"
@@ -35,9 +36,11 @@ def changed(name: str) -> Problem:
     return Problem(code="dataset.changed", field=INPUT, parameters={"path": shown(name)})
 
 
-def broken_off(name: str, last: Broken) -> Problem:
+def broken_off(request: Request, name: str, last: Broken) -> Problem:
+    """What is behind it is lost; a person may choose to go on without it, but has to know."""
     values = {**parameters(last.parameters), "path": shown(name), "line": last.line, "why": last.reason}
-    return Problem(code="dataset.broken_off", field=INPUT, parameters=values)
+    severity: Severity = "error" if request.broken_rows == "refuse" else "warning"
+    return Problem(code="dataset.broken_off", field=INPUT, severity=severity, parameters=values)
 
 
 def _problem(code: str, severity: Severity, **values: Value) -> Problem:
@@ -68,8 +71,12 @@ def _of_rows(report: DatasetReport) -> Iterator[Problem]:
     elif not rows.kept:
         yield _problem("dataset.nothing_kept", "error", read=rows.read)
     elif rows.dropped:
+        refused = rows.broken and report.asked.broken_rows == "refuse"
         lines = ", ".join(_lines(report))
-        yield _problem("dataset.rows_dropped", "warning", read=rows.read, dropped=rows.dropped, rows=lines)
+        if refused:
+            yield _problem("dataset.broken_rows_in", "error", read=rows.read, broken=rows.broken, rows=lines)
+        else:
+            yield _problem("dataset.rows_dropped", "warning", read=rows.read, dropped=rows.dropped, rows=lines)
     if found := report.duplicates.rows:
         first = report.duplicates.examples[0]
         values: dict[str, Value] = {

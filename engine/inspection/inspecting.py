@@ -11,6 +11,7 @@ from engine import formats
 from engine.dataset_report import DatasetReport, FileReport, FormatChoice, Place
 from engine.disk import tells_of_full_disk
 from engine.formats import Broken, DataFile, Sample
+from engine.formats.contents import digest_of
 from engine.formats.fields import guarded
 from engine.formats.records import Record
 from engine.inspection import findings, row_index
@@ -64,6 +65,7 @@ def _inspected(
             drops_file=request.drops and shown(request.drops.name),
             vocabulary=vocabulary,
             template=rendering and rendering.template,
+            digest=_digest(files) if request.digest else "",
         )
         report = tally.fill(report, tokenized=rendering is not None)
     problems = findings.problems(report, reader.problems)
@@ -143,7 +145,8 @@ class _Pass:
                 raise
             return findings.unreadable(file.name, error)
         row_index.save(self.request.cache, file, choice.used or "", index)
-        return findings.broken_off(file.name, index.last) if index.last is not None and _breaks_off(index) else None
+        last = index.last
+        return findings.broken_off(self.request, file.name, last) if last is not None and last.ends else None
 
     def _batches(
         self, number: int, first: int, file: DataFile, choice: FormatChoice, index: RowIndex
@@ -175,6 +178,14 @@ class _Pass:
                 self.tally.encoded(item, next(encoded), place)
 
 
+def _digest(files: Sequence[DataFile]) -> str:
+    """Empty where a file cannot be read, which is among the problems."""
+    try:
+        return digest_of(files)
+    except OSError:
+        return ""
+
+
 def _length(item: Sample | Broken) -> int:
     if isinstance(item, Broken):
         return 0
@@ -191,13 +202,3 @@ def _size(file: DataFile) -> int:
         return _facts(file)[0]
     except OSError:  # said when it is read
         return 0
-
-
-BREAKS = {"array": ("json.syntax", "json.unreadable", "row.too_long", "file.not_utf8"), "csv": ("csv.syntax",)}
-"""By kind: what is said where a file breaks off. Lines go on behind a broken one."""
-
-
-def _breaks_off(index: RowIndex) -> bool:
-    assert index.last is not None
-    reason = index.last.reason
-    return reason in BREAKS.get(index.kind, ()) or (reason.startswith("file.") and reason != "file.not_utf8")

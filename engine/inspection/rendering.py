@@ -64,11 +64,7 @@ class Rendering:
     @property
     def template(self) -> TemplateChoice | None:
         """None if no conversation has come."""
-        if self._chat is None:
-            return None
-        chosen = self._chat.template
-        source = "asked" if self._name else chosen.source
-        return TemplateChoice(name=chosen.name, source=source, notes=self._chat.notes)
+        return None if self._chat is None else self._chat.choice()
 
     def vocabulary(self) -> Vocabulary:
         known: dict[str, int] = self.tokenizer.get_vocab()

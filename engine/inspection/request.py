@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.dataset_report import Asked
 from engine.inspection.dropping import shown
-from engine.spec import ColumnNames, TagNames, TrainOn
+from engine.spec import BrokenRows, ColumnNames, TagNames, TrainOn
 
 
 class Request(BaseModel):
@@ -22,6 +22,7 @@ class Request(BaseModel):
     tokenizer: str | None = None
     template: str | None = None
     train_on: TrainOn = "every_answer"
+    broken_rows: BrokenRows = "refuse"
     columns: ColumnNames = ColumnNames()
     tags: TagNames = TagNames()
     seq_length: int | None = Field(default=None, ge=8, le=10_000_000)
@@ -29,6 +30,8 @@ class Request(BaseModel):
     cache: Path | None = None
     drops: Path | None = None
     progress: bool = False
+    digest: bool = False
+    """Is a hash of the contents wanted beside the report?"""
     row: int | None = None
     first_token: int = 0
     most_tokens: int = 2000
@@ -41,6 +44,7 @@ class Request(BaseModel):
             tokenizer=self.tokenizer and shown(self.tokenizer),
             template=self.template,
             train_on=self.train_on,
+            broken_rows=self.broken_rows,
             columns=named(self.columns),
             tags=named(self.tags),
             seq_length=self.seq_length,

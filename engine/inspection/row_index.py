@@ -20,7 +20,7 @@ from engine.run_folder import write_atomic
 
 STEP = 64
 FAR = 1 << 20
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -77,7 +77,9 @@ def load(folder: Path | None, file: DataFile, format_name: str) -> RowIndex | No
     try:
         value = json.loads((folder / _name(file, format_name)).read_text(encoding="utf-8"))
         last = value["last"]
-        broken = None if last is None else Broken(last["line"], last["reason"], last["parameters"], file.name)
+        broken = (
+            None if last is None else Broken(last["line"], last["reason"], last["parameters"], file.name, last["ends"])
+        )
         return RowIndex(value["kind"], value["rows"], [tuple(mark) for mark in value["marks"]], broken)
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -92,7 +94,7 @@ def save(folder: Path | None, file: DataFile, format_name: str, index: RowIndex)
         "kind": index.kind,
         "rows": index.rows,
         "marks": index.marks,
-        "last": last and {"line": last.line, "reason": last.reason, "parameters": last.parameters},
+        "last": last and {"line": last.line, "reason": last.reason, "parameters": last.parameters, "ends": last.ends},
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)

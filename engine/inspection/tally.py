@@ -11,21 +11,24 @@ from engine.inspection.dropping import EXAMPLES, DropList, Drops, Examples, para
 from engine.inspection.duplicates import DuplicateFinder
 from engine.inspection.lengths import LengthCounts
 from engine.inspection.rows import Encoded, Refused
+from engine.preparation import FILLED, NOTHING
+from engine.preprocess.chunking import PackedCount
 from engine.problems import Value
 
 ROLE_ORDER = ("row.role_order", "row.no_answer", "row.unknown_role", "row.empty_turn")
-FILLED = "row.question_fills_seq_length"
 
 
 class FileTally:
     """Of one file."""
 
     def __init__(self) -> None:
-        self.read = self.kept = self.shortened = 0
+        self.read = self.kept = self.shortened = self.broken = 0
         self.drops = Drops()
 
     def rows(self) -> Rows:
-        return Rows(read=self.read, kept=self.kept, shortened=self.shortened, dropped=self.drops.rows)
+        return Rows(
+            read=self.read, kept=self.kept, shortened=self.shortened, dropped=self.drops.rows, broken=self.broken
+        )
 
 
 class Tally:
@@ -40,6 +43,7 @@ class Tally:
         self.characters, self.tokens = LengthCounts(), LengthCounts()
         self._at = AtLengths(seq_length)
         self._trained = self._texts = 0
+        self._packed = None if seq_length is None else PackedCount(seq_length)
         self._role_order, self._empty_answers, self.outside = Examples(), Examples(), Examples()
 
     def begin_file(self) -> None:
@@ -47,7 +51,8 @@ class Tally:
 
     def broken(self, row: Broken, place: Place) -> None:
         self._read()
-        self._drop(row.reason, place, parameters(row.parameters))
+        self._pack(row)
+        self._drop(row.reason, place, parameters(row.parameters), broken=True)
 
     def plain(self, sample: Sample, place: Place) -> None:
         """A row without a tokenizer."""
@@ -57,12 +62,13 @@ class Tally:
 
     def encoded(self, sample: Sample, row: Encoded | Refused, place: Place) -> None:
         self._read()
+        self._pack(sample, row)
         if isinstance(row, Refused):
             self._drop(row.reason, place, {})
             return
         size, is_text = len(row.ids), sample.text is not None
         if not is_text and not row.trained:
-            self._drop("row.nothing_learnt", place, {})
+            self._drop(NOTHING, place, {})
             return
         self._look(sample, place)
         self._count(row, place, is_text=is_text)
@@ -98,9 +104,18 @@ class Tally:
             tally.kept += 1
             tally.shortened += shortened
 
-    def _drop(self, reason: str, place: Place, values: dict[str, Value]) -> None:
+    def _pack(self, row: Sample | Broken, encoded: Encoded | Refused | None = None) -> None:
+        if self._packed is None or self._seq_length is None:
+            return
+        length = 0
+        if isinstance(encoded, Encoded) and encoded.learnt[: self._seq_length].any():
+            length = min(len(encoded.ids), self._seq_length)
+        self._packed.add(row, length)
+
+    def _drop(self, reason: str, place: Place, values: dict[str, Value], *, broken: bool = False) -> None:
         for tally in (self.all, self.file):
             tally.drops.add(reason, place, values)
+            tally.broken += broken
         self._listed.add(reason, place, values)
         if reason in ROLE_ORDER:
             self._role_order.add(place, values)
@@ -121,12 +136,13 @@ class Tally:
 
     def _tokenized(self) -> dict[str, object]:
         share = self._trained / self.tokens.total if self.tokens.total else 0.0
+        packed = None if self._packed is None else self._packed.sequences
         return {
             "outside_vocabulary": None if self._model_size is None else self.outside.finding(),
             "tokens": self.tokens.summary("tokens"),
             "trained": Trained(tokens=self._trained, share=round(share, 6)),
             "joined": self._texts > 0,
-            "seq_lengths": tuple(self._at.joined(self.tokens) if self._texts else self._at.rows(self.tokens)),
+            "seq_lengths": tuple(self._at.joined(self.tokens) if self._texts else self._at.rows(self.tokens, packed)),
         }
 
 

@@ -17,14 +17,17 @@ from engine.inspection.inspecting import opened, read_as
 from engine.inspection.one_row import RawRow, read_row
 from engine.inspection.request import Request
 from engine.inspection.rows import Encoded, Refused
-from engine.inspection.tally import FILLED
+from engine.preparation import FILLED, NOTHING
 from engine.problems import Value
 
 if TYPE_CHECKING:
     from engine.inspection.rendering import Rendering
+    from engine.preprocess.chat import Rendered
 
 MOST_CHARACTERS = 1 << 20
 """Of a row's texts that are shown; what is longer ends with an ellipsis."""
+TOKENIZED = 1 << 18
+"""Characters that are tokenized of what is longer still: more tokens than anybody looks at, in a second."""
 
 
 def view(request: Request, row: int) -> RowView:
@@ -84,7 +87,7 @@ def _rendered(shape: RowView, sample: Sample, rendering: Rendering, request: Req
     if isinstance(rendered, Refused):
         return shape.model_copy(update={"reason": rendered.reason})
     if len(rendered.text) > MOST_CHARACTERS:  # its offsets alone would take gigabytes
-        return shape.model_copy(update={"rendered": _short(rendered.text)})
+        return _begun(shape, rendered, rendering, request)
     [row] = rendering.tokens([rendered])
     learnt = row.trained
     reason, values = _refusal(sample, row, seq_length)
@@ -102,11 +105,28 @@ def _rendered(shape: RowView, sample: Sample, rendering: Rendering, request: Req
     )
 
 
+def _begun(shape: RowView, rendered: Rendered, rendering: Rendering, request: Request) -> RowView:
+    """The begin of a row that is too long to be tokenized while somebody waits: what becomes of its end is not said."""
+    from engine.preprocess.chat import Rendered  # transformers takes a second to import
+
+    text = rendered.text[:TOKENIZED]
+    spans = tuple((begin, min(end, TOKENIZED)) for begin, end in rendered.spans if begin < TOKENIZED)
+    [row] = rendering.tokens([Rendered(text, spans)])
+    return shape.model_copy(
+        update={
+            "rendered": _short(rendered.text),
+            "tokens": tuple(_tokens(text, row, rendering, request.first_token, request.most_tokens)),
+            "first_token": request.first_token,
+            "tokenized": TOKENIZED,
+        }
+    )
+
+
 def _refusal(sample: Sample, row: Encoded, seq_length: int | None) -> tuple[str, dict[str, Value]]:
     if sample.text is not None:
         return "", {}
     if not row.learnt.any():
-        return "row.nothing_learnt", {}
+        return NOTHING, {}
     if seq_length is not None and not row.learnt[:seq_length].any():
         return FILLED, {"tokens": len(row.ids), "seq_length": seq_length}
     return "", {}

@@ -18,6 +18,8 @@ MAX_TENSOR = 8
 CONTEXT_ABOVE = 32768
 """Tokens above which MindSpeed-LLM asks for context parallel of at least 2."""
 CONTEXTS = (1, 2, 4, 8)
+LARGEST_CUT = 2 * CONTEXTS[-1] * MAX_TENSOR
+"""Every layout of ours cuts a sample whose length is a multiple of this."""
 WORTH_CONTEXT = 16384
 """Shorter sequences are not split: tensor parallel does the same for less."""
 
@@ -39,6 +41,13 @@ def context_sizes(seq_length: int) -> list[int]:
 def pipeline_sizes(layers: int, devices: int) -> list[int]:
     """Sizes that divide the devices and leave no stage without a layer."""
     return [size for size in _divisors(devices) if (size - 1) * layers_of_stage(layers, size) < layers]
+
+
+def divides_length(seq_length: int, tensor: int, context: int) -> bool:
+    """Can Megatron cut a sample so? Context parallel takes two pieces a rank, sequence parallel (on with tensor
+    parallel) cuts what a rank has once more."""
+    pieces = 2 * context if context > 1 else 1
+    return seq_length % pieces == 0 and seq_length // context % tensor == 0
 
 
 def is_even(shape: Architecture, pipeline_parallel_size: int) -> bool:

@@ -30,9 +30,8 @@ def main(stage: StageFile, emitter: Emitter) -> None:
     )
     report = prepare(request, emitter)
     count = samples(request, report)
-    print(f" {report.sentence()}; samples: {count}", flush=True)
-    if report.shortened or report.dropped:
-        problem = report.problem(train.seq_length)
+    print(f" {report.told()}; samples: {count}", flush=True)
+    for problem in report.problems(train.seq_length, train.dataset.path):
         emitter.emit("problem", problem=problem.model_dump(mode="json"))
     text = json.dumps(report.to_json(count, train.seq_length), indent=2)
     write_atomic(stage.folder.data / "report.json", text + "\n")

@@ -13,7 +13,7 @@ from engine.events import Emitter
 from engine.failures import Failure
 from engine.preprocess.light_libraries import without_torch
 from engine.problem_texts import message, remedy
-from engine.problems import Problem
+from engine.problems import Problem, Value
 from engine.run_folder import write_atomic
 from engine.spec import DatasetChoice
 
@@ -31,8 +31,7 @@ def main(arguments: list[str]) -> int:
         _say(failure.problem, language)
         return WRONG if failure.problem.fault == "user" else FAILED
     except OSError as error:
-        code = "disk.full" if tells_of_full_disk(error) else "stage.unexpected"
-        _say(Problem(code=code, field="", fault="site", parameters={"reason": str(error)}), language)
+        _say(_of_disk(error), language)
         return FAILED
     except (RuntimeError, ValueError, TypeError, LookupError, AssertionError, MemoryError) as error:
         traceback.print_exc()
@@ -50,12 +49,22 @@ def _prepare(asked: dict[str, Any], language: str) -> int:
     request = Request(**(asked | {"dataset": dataset, "prefix": prefix, "cache": cache}))
     report = prepare(request, Emitter(None))
     count = samples(request, report)
-    print(f" {report.sentence()}; samples: {count}, tokens: {report.tokens}", flush=True)
-    if report.shortened or report.dropped:
-        _say(report.problem(request.seq_length), language)
+    print(f" {report.told()}; samples: {count}, tokens: {report.tokens}", flush=True)
+    for problem in report.problems(request.seq_length, dataset.path):
+        _say(problem, language)
     text = json.dumps(report.to_json(count, request.seq_length), indent=2)
     write_atomic(prefix.with_name(f"{prefix.name}_report.json"), text + "\n")
     return DONE
+
+
+def _of_disk(error: OSError) -> Problem:
+    """What is read has its own failures, so that this is about what is written."""
+    if tells_of_full_disk(error):
+        return Problem(code="disk.full", field="", fault="site", parameters={"reason": str(error)})
+    if error.filename is None:
+        return Problem(code="stage.unexpected", field="", fault="site", parameters={"reason": str(error)})
+    told: dict[str, Value] = {"path": str(error.filename), "reason": error.strerror or str(error)}
+    return Problem(code="output.unwritable", field="output", fault="site", parameters=told)
 
 
 def _say(problem: Problem, language: str) -> None:

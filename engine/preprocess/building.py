@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from engine.dataset_files import KEYS
-from engine.formats import Sample
+from engine.formats import Broken, Sample
+from engine.preprocess.chunking import chunks
 from engine.preprocess.encoding import Encoded
 from engine.preprocess.pool import in_order
 from engine.preprocess.progress import Progress
@@ -25,12 +26,10 @@ from engine.preprocess.writing import Mark, TokenFiles, is_there
 from engine.run_folder import read_json, write_atomic
 from engine.spec import TrainStage
 
-CHUNK_ROWS, CHUNK_CHARACTERS = 500, 1 << 21
-"""A chunk ends with whichever is reached first: memory is bounded by text, not by rows."""
 SAVE_SECONDS = 3.0
 JOURNAL = "journal.json"
 
-Encode = Callable[[list[Sample]], Encoded]
+Encode = Callable[[list[Sample | Broken]], Encoded]
 
 
 class Building:
@@ -39,7 +38,7 @@ class Building:
     def __init__(self, folder: Path, stage: TrainStage, *, pack_to: int | None, pad_token: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._journal = folder / JOURNAL
-        state: dict[str, Any] = read_json(self._journal) or {}
+        state = _state(self._journal)
         mark = Mark(*state["mark"]) if state else Mark()
         if not is_there(folder, KEYS[stage], mark):
             state, mark = {}, Mark()
@@ -48,7 +47,7 @@ class Building:
         self._shape = _shape(self._files, stage, pack_to, pad_token)
         self._saved = time.monotonic()
 
-    def run(self, samples: Iterator[Sample], encode: Encode, workers: int, progress: Progress) -> Report:
+    def run(self, samples: Iterator[Sample | Broken], encode: Encode, workers: int, progress: Progress) -> Report:
         """Everything that is not done yet. The report counts what an earlier attempt has done, too."""
         for _ in islice(samples, self.report.read):
             pass
@@ -71,21 +70,16 @@ class Building:
         self._saved = time.monotonic()
 
 
+def _state(journal: Path) -> dict[str, Any]:
+    """Empty where there is none that can be read: then all is done from the begin."""
+    try:
+        found = read_json(journal)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) and {"mark", "report"} <= found.keys() else {}
+
+
 def _shape(files: TokenFiles, stage: TrainStage, pack_to: int | None, pad_token: int) -> Whole | Packed:
     if stage == "pretrain":
         return Whole(files)
     return Single(files) if pack_to is None else Packed(files, pack_to, pad_token)
-
-
-def chunks(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    """Rows that are worked on together."""
-    chunk: list[Sample] = []
-    characters = 0
-    for sample in samples:
-        chunk.append(sample)
-        characters += len(sample.text or "") + sum(len(message.content) for message in sample.messages)
-        if len(chunk) >= CHUNK_ROWS or characters >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk

@@ -56,7 +56,10 @@ class Entry:
         files = {}
         for name in names:
             path = self.building / name
-            files[name] = {"size": path.stat().st_size} | ({"hash": _hash(path)} if name.endswith(".idx") else {})
+            facts_of = path.stat()
+            files[name] = {"size": facts_of.st_size} | (
+                {"hash": _hash(path)} if name.endswith(".idx") else {"mtime": facts_of.st_mtime_ns}
+            )
         write_atomic(self.building / ENTRY, json.dumps({"facts": facts, "files": files}))
         self.finish_publishing()
 
@@ -76,13 +79,20 @@ class Entry:
         shutil.rmtree(self.building, ignore_errors=True)
 
     def give(self, names: dict[str, Path]) -> None:
-        """Put the set's files where they are wanted, indexes last; what is there is replaced."""
+        """Put the set's files where they are wanted, indexes last; what is there is replaced.
+
+        Indexes that are there go first: one of an older set would fit tokens of the same number.
+        """
+        for name, target in names.items():
+            if name.endswith(".idx"):
+                target.unlink(missing_ok=True)
         for name, target in sorted(names.items(), key=lambda one: one[0].endswith(".idx")):
             _link(self.folder / name, target)
-        os.utime(self.folder / ENTRY)
+        with suppress(PermissionError):  # of somebody else, who has it
+            os.utime(self.folder / ENTRY)
 
     def _damage(self, files: dict[str, dict[str, Any]]) -> str | None:
-        """The first file that is missing, or has another size or index than it should."""
+        """The first file that is missing, was written to, or has another size or index than it should."""
         return next((name for name, told in files.items() if not _is_as_told(self.folder / name, told)), None)
 
 
@@ -100,7 +110,7 @@ def locked(root: Path, key: str, on_wait: Callable[[], None]) -> Iterator[Entry]
 
 def _lock(path: Path, on_wait: Callable[[], None]) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = _opened(path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -112,6 +122,14 @@ def _lock(path: Path, on_wait: Callable[[], None]) -> int:
         os.close(descriptor)  # it was deleted while we waited
 
 
+def _opened(path: Path) -> int:
+    """A lock of another person of the machine can be held too, without writing to it."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
 def _prune(root: Path, wanted: str) -> None:
     """Delete what nobody has any more. An entry in use has its lock held."""
     oldest = time.time() - KEPT_DAYS * DAY
@@ -119,7 +137,10 @@ def _prune(root: Path, wanted: str) -> None:
         key = lock.stem
         if key == wanted or not _is_forgotten(Entry(root, key), oldest):
             continue
-        descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+        except (FileNotFoundError, PermissionError):  # another one is at it, or it is theirs
+            continue
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for folder in (root / key, root / f"{key}.building"):
@@ -142,7 +163,9 @@ def _is_forgotten(entry: Entry, oldest: float) -> bool:
 
 def _is_as_told(path: Path, told: dict[str, Any]) -> bool:
     try:
-        return path.stat().st_size == told["size"] and ("hash" not in told or _hash(path) == told["hash"])
+        facts = path.stat()
+        untouched = facts.st_size == told["size"] and told.get("mtime") in (None, facts.st_mtime_ns)
+        return untouched and ("hash" not in told or _hash(path) == told["hash"])
     except FileNotFoundError:
         return False
 
@@ -167,5 +190,13 @@ def _link(source: Path, target: Path) -> None:
     try:
         os.link(source, temporary)
     except OSError:
-        shutil.copyfile(source, temporary)
+        _copy(source, temporary)
     temporary.replace(target)
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        shutil.copyfile(source, target)
+    except OSError:
+        target.unlink(missing_ok=True)  # a part of a file on a full disk keeps it full
+        raise

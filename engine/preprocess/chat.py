@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.dataset_report import TemplateChoice
 from engine.failures import Failure
 from engine.formats import Message, Sample, ToolCall
 from engine.formats.fields import parsed
@@ -55,6 +56,7 @@ class Chat:
         self.template: ChatTemplate = template.choose(tokenizer, name, model_type)
         self.manner = manner.of(self.template)
         self.train_on = train_on
+        self._asked = name is not None
         self._end = "" if self.manner.closing else str(tokenizer.eos_token or "")
         if not self.manner.closing and not self._end:
             raise Failure("preprocess.no_end_token", "model_path", path=str(tokenizer.name_or_path))
@@ -65,6 +67,11 @@ class Chat:
     def notes(self) -> tuple[str, ...]:
         """What was done because the template does not take everything, as codes of texts."""
         return self.manner.notes
+
+    def choice(self) -> TemplateChoice:
+        """Which template it is, for people."""
+        source = "asked" if self._asked else self.template.source
+        return TemplateChoice(name=self.template.name, source=source, notes=self.notes)
 
     def render(self, sample: Sample) -> Rendered:
         """Raises Unusable `no_answer`, `template_refused` or `answers_left_out`."""

@@ -2,16 +2,21 @@
 
 gigatoken encodes the same BPE tables many times as fast, since it remembers the pieces it has seen. It is young, so
 it is not trusted: it has to agree on probes when it is loaded, and on a share of the real texts all along the way.
-One that it does not take, or on which it differs, is encoded by `tokenizers`.
+One that it does not take, or on which it differs, is encoded by `tokenizers`. So is each text with a character that
+Python's Unicode does not know: the two libraries follow different versions of it, and cut new letters differently.
 """
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.preprocess.indexed import Ids
 
@@ -54,7 +59,7 @@ class Encoder:
         """Ids of each text as it stands, int32. Raises Differs."""
         if self._fast is None:
             return self._exactly(texts)
-        result = [self._quickly(text) for text in texts]
+        result = [self._exactly([text])[0] if _has_unassigned(text) else self._quickly(text) for text in texts]
         self._check(texts, result)
         self._characters += sum(map(len, texts))
         if self._characters > REFRESH_CHARACTERS:
@@ -107,6 +112,17 @@ class Encoder:
             yield f"word {piece}word{piece} "
         for number, token in enumerate(added[:512]):
             yield f"a{token}b {token} {PIECES[number % len(PIECES)]}{token}\n"
+
+
+def _has_unassigned(text: str) -> bool:
+    """Whether a character is in the text that Python's Unicode has no category for."""
+    return not text.isascii() and bool(_unassigned()[np.frombuffer(text.encode("utf-32-le"), "<u4")].any())
+
+
+@cache
+def _unassigned() -> NDArray[np.bool_]:
+    """Of each code point."""
+    return np.fromiter((unicodedata.category(chr(one)) == "Cn" for one in range(sys.maxunicode + 1)), np.bool_)
 
 
 _known: WeakKeyDictionary[Any, Encoder] = WeakKeyDictionary()

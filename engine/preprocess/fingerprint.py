@@ -10,6 +10,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from os import stat_result
@@ -44,22 +45,34 @@ def content(path: Path, memory: Path) -> str:
     """Hash of a file's contents; remembered as long as the file is the same and untouched."""
     before = path.stat()
     kept = memory / f"{_digest(str(path).encode())}.json"
-    known = read_json(kept)
+    known = _remembered(kept)
     if isinstance(known, dict) and known.get("identity") == _identity(before):
         return str(known["hash"])
     digest = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
         while block := file.read(BLOCK):
             digest.update(block)
-    if time.time() - before.st_mtime > SETTLED_SECONDS and _identity(path.stat()) == _identity(before):
-        memory.mkdir(parents=True, exist_ok=True)
-        write_atomic(kept, json.dumps({"path": str(path), "identity": _identity(before), "hash": digest.hexdigest()}))
+    settled = time.time() - max(before.st_mtime, before.st_ctime) > SETTLED_SECONDS
+    if settled and _identity(path.stat()) == _identity(before):
+        with suppress(OSError):  # a folder that cannot be written to: then it is hashed again next time
+            memory.mkdir(parents=True, exist_ok=True)
+            told = {"path": str(path), "identity": _identity(before), "hash": digest.hexdigest()}
+            write_atomic(kept, json.dumps(told))
     return digest.hexdigest()
 
 
-def identities(files: Sequence[DataFile]) -> list[list[int]]:
-    """To see whether any file was exchanged or written to in between."""
-    return [_identity(file.path.stat()) for file in files]
+def _remembered(path: Path) -> Any:
+    """None also for what is damaged or not ours to read."""
+    try:
+        return read_json(path)
+    except (ValueError, OSError):
+        return None
+
+
+def identities(files: Sequence[DataFile], tokenizer: Path) -> list[list[int]]:
+    """To see whether any file was exchanged or written to in between; those of the tokenizer too. Raises OSError."""
+    paths = (*(file.path for file in files), *_tokenizer_files(tokenizer))
+    return [_identity(path.stat()) for path in paths]
 
 
 def _identity(facts: stat_result) -> list[int]:

@@ -10,6 +10,7 @@ from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped]
 
 from engine.formats.records import LONGEST_ROW, Record
 from engine.formats.sample import Broken
+from engine.problems import Value
 
 BATCH = 256
 """Rows held at once, as Python values."""
@@ -32,7 +33,7 @@ def rows(path: Path, file: str = "") -> Iterator[Record | Broken]:
             names = parquet.schema_arrow.names
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
-                yield Broken(1, "row.duplicate_key", {"key": twice}, file)
+                yield Broken(1, "row.duplicate_key", {"key": twice}, file, ends=True)
                 return
             if (packed := _too_packed(parquet, path.stat().st_size, file)) is not None:
                 yield packed
@@ -43,7 +44,7 @@ def rows(path: Path, file: str = "") -> Iterator[Record | Broken]:
                     yield _record(number, value, file)
     except (arrow.ArrowException, UnicodeDecodeError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        yield Broken(number + 1, "file.broken_parquet", {"error": reason}, file)
+        yield Broken(number + 1, "file.broken_parquet", {"error": reason}, file, ends=True)
 
 
 def _too_packed(parquet: ParquetFile, size: int, file: str) -> Broken | None:
@@ -56,7 +57,8 @@ def _too_packed(parquet: ParquetFile, size: int, file: str) -> Broken | None:
                 largest = max(largest, column.total_uncompressed_size)
     if largest <= LARGE and (rows <= MANY or rows <= MOST_ROWS_IN_BYTE * size):
         return None
-    return Broken(1, "file.too_packed", {"rows": rows, "size": largest >> 20, "packed": max(1, size >> 10)}, file)
+    told: dict[str, Value] = {"rows": rows, "size": largest >> 20, "packed": max(1, size >> 10)}
+    return Broken(1, "file.too_packed", told, file, ends=True)
 
 
 def _record(number: int, value: dict[str, object], file: str) -> Record | Broken:

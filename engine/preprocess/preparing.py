@@ -13,10 +13,11 @@ from engine.dataset_files import file_names
 from engine.disk import tells_of_full_disk
 from engine.events import Emitter
 from engine.failures import Failure
-from engine.formats import Broken, DataFile, Sample
+from engine.formats import Broken, DataFile, Sample, broken_rows
+from engine.formats.files import regular
 from engine.model_folder import guarded, read_json_object
 from engine.preprocess import parquet
-from engine.preprocess.building import Building
+from engine.preprocess.building import Building, Encode
 from engine.preprocess.cache import Entry, locked
 from engine.preprocess.chat import Chat
 from engine.preprocess.encoder import Differs, use_exact
@@ -26,7 +27,6 @@ from engine.preprocess.pool import cores
 from engine.preprocess.progress import Progress
 from engine.preprocess.report import Report
 from engine.preprocess.store import samples_of
-from engine.problems import Value
 from engine.roots import Roots
 from engine.spec import DatasetChoice, TrainStage
 from engine.weights.load import load_tokenizer
@@ -78,8 +78,9 @@ def prepare(request: Request, emitter: Emitter) -> Report:
     request.cache.mkdir(parents=True, exist_ok=True)
     request.prefix.parent.mkdir(parents=True, exist_ok=True)
     try:
-        files = formats.find(request.dataset.path, request.roots)
+        files = regular(formats.find(request.dataset.path, request.roots))
         folder = guarded(request.tokenizer, request.roots)
+        before = identities(files, folder)
         key = fingerprint(files, folder, request.settings(), request.cache / "hashes")
     except OSError as error:
         if tells_of_full_disk(error):
@@ -87,12 +88,14 @@ def prepare(request: Request, emitter: Emitter) -> Report:
         raise _unreadable(request, error) from error
     names = {name: request.prefix.with_name(f"{request.prefix.name}_{name}") for name in file_names(request.stage)}
     with locked(request.cache, key, lambda: _say(emitter, WAITING)) as entry:
+        _refuse_changed(request, before, identities(files, folder))  # it may have waited for hours
         entry.finish_publishing()
         if (damaged := entry.discard_damaged()) is not None:
             _say(emitter, DAMAGED.format(name=damaged))
         facts = entry.facts()
         if facts is None:
             facts = _made(request, files, entry, emitter).state()
+            _refuse_changed(request, before, identities(files, folder), entry)
             entry.publish(facts, file_names(request.stage))
         else:
             _say(emitter, TAKEN)
@@ -109,7 +112,6 @@ def _made(request: Request, files: Sequence[DataFile], entry: Entry, emitter: Em
     tokenizer = load_tokenizer(request.tokenizer, request.roots)
     if not tokenizer.is_fast:
         raise Failure("weights.slow_tokenizer", "model_path", path=request.tokenizer)
-    before = identities(files)
     try:
         report = _built(request, files, entry, tokenizer, emitter)
     except Differs:
@@ -117,53 +119,47 @@ def _made(request: Request, files: Sequence[DataFile], entry: Entry, emitter: Em
         use_exact(tokenizer)
         entry.discard_building()
         report = _built(request, files, entry, tokenizer, emitter)
-    if identities(files) != before:
-        entry.discard_building()
-        raise Failure("preprocess.changed", PATH, path=request.dataset.path)
     if not samples(request, report):
         entry.discard_building()
         raise Failure("preprocess.no_samples", PATH, path=request.dataset.path, report=report.sentence())
     return report
 
 
+def _refuse_changed(request: Request, before: list[list[int]], now: list[list[int]], made: Entry | None = None) -> None:
+    """The fingerprint was taken of files as they were `before`; under it nothing else may be kept."""
+    if now == before:
+        return
+    if made is not None:
+        made.discard_building()
+    raise Failure("preprocess.changed", PATH, path=request.dataset.path)
+
+
 def _built(
     request: Request, files: Sequence[DataFile], entry: Entry, tokenizer: PreTrainedTokenizerBase, emitter: Emitter
 ) -> Report:
-    encode = _conversations(request, tokenizer) if request.stage == "sft" else Documents(tokenizer)
-    building = Building(
-        entry.building,
-        request.stage,
-        pack_to=request.seq_length if request.packing else None,
-        pad_token=_pad_token(tokenizer),
-    )
+    pack_to = request.seq_length if request.packing and request.stage == "sft" else None
+    building = Building(entry.building, request.stage, pack_to=pack_to, pad_token=_pad_token(tokenizer))
+    building.report.packed_to, building.report.broken_rows = pack_to, request.dataset.broken_rows
+    encode = _encode(request, tokenizer, building.report)
     if building.report.read:
         _say(emitter, GOES_ON.format(row=building.report.read))
+    rows: Iterator[Sample | Broken] = broken_rows.rows(request.dataset, files, parquet.rows)
     progress = Progress(emitter, [file.path for file in files], request.log_interval)
-    return building.run(_rows(request, files), encode, request.workers or cores(), progress)
+    return building.run(rows, encode, request.workers or cores(), progress)
 
 
-def _conversations(request: Request, tokenizer: PreTrainedTokenizerBase) -> Conversations:
+def _encode(request: Request, tokenizer: PreTrainedTokenizerBase, report: Report) -> Encode:
+    if request.stage == "pretrain":
+        return Documents(tokenizer)
     asked = request.dataset
     chosen = Chat(tokenizer, asked.template, asked.train_on, model_type(Path(request.tokenizer)))
-    print(f" chat template: {chosen.template.name}; {', '.join(chosen.notes) or 'as it is'}", flush=True)
+    report.template = chosen.choice().model_dump(mode="json")
     return Conversations(chosen, request.seq_length)
 
 
 def model_type(folder: Path) -> str:
     """Of config.json; empty if there is none."""
     return str((read_json_object(folder / "config.json") or {}).get("model_type") or "")
-
-
-def _rows(request: Request, files: Sequence[DataFile]) -> Iterator[Sample]:
-    """Every row. Raises Failure at a broken one: the data is not what was meant."""
-    try:
-        for item in formats.read(request.dataset, tuple(files), parquet.rows):
-            if isinstance(item, Broken):
-                where: dict[str, Value] = {"path": request.dataset.path, "line": item.line, "why": item.reason}
-                raise Failure("preprocess.broken_row", PATH, **(item.parameters | where))
-            yield item
-    except OSError as error:
-        raise _unreadable(request, error) from error
 
 
 def _pad_token(tokenizer: PreTrainedTokenizerBase) -> int:

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engine.preprocess.chunking import window
 from engine.preprocess.encoding import Encoded
 from engine.preprocess.indexed import Ids
 from engine.preprocess.packing import pack
 from engine.preprocess.store import IGNORED
 from engine.preprocess.writing import TokenFiles
-
-LEAST_WINDOW, MOST_WINDOW = 1 << 20, 1 << 23
-"""Tokens among which samples look for a sequence: many times `seq_length`, but never more than memory is meant for."""
-SEQUENCES_IN_WINDOW = 64
 
 
 class Whole:
@@ -49,7 +46,7 @@ class Packed:
 
     def __init__(self, files: TokenFiles, seq_length: int, pad_token: int) -> None:
         self._files, self._seq_length, self._pad = files, seq_length, pad_token
-        self._window = max(LEAST_WINDOW, min(SEQUENCES_IN_WINDOW * seq_length, MOST_WINDOW))
+        self._window = window(seq_length)
         self._rows: list[tuple[Ids, Ids]] = []
         self._tokens = 0
 

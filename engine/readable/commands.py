@@ -10,7 +10,8 @@ from engine.plan import Command
 
 WIDTH = 100
 """Characters beyond which a command is broken into lines."""
-_PLAIN = re.compile(r"[\w@%+=:,./{}-]+")
+_PLAIN = re.compile(r"([\w@%+=:,./-]|\{\w+\})+")
+"""Braces around a name alone: a shell makes two words of {a,b}."""
 _CONTINUED = " \\\n    "
 
 

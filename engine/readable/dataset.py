@@ -44,6 +44,8 @@ _WORDS = {
     "place": ("Row {row} of {rows}: {path}, line {line}", "第 {row} 行（共 {rows} 行）：{path} 第 {line} 行"),
     "count": ("{tokens} tokens, {trained} of them trained; [ ] is read, «» is trained, ‖ is where {seq_length} cuts",
               "共 {tokens} 个词元，其中 {trained} 个参与训练；[ ] 为只读，«» 为训练，‖ 为 {seq_length} 处的截断点"),
+    "tokenized": ("… the row is too long to be tokenized at once: these are tokens of its first {count} characters",
+                  "…… 此行过长，无法立即分词：只有前 {count} 个字符的词元"),
     "left": ("… tokens {first} to {last} of {count} are shown", "…… 共 {count} 个词元，显示第 {first} 至 {last} 个"),
 }  # fmt: skip
 _SHOWN = 3
@@ -165,6 +167,9 @@ def _row(view: RowView, language: str) -> Iterator[str]:
         yield _template(view.template, language)
     yield _say("rendered", language)
     yield _marked(view)
+    if view.tokenized is not None:
+        yield _say("tokenized", language, count=view.tokenized)
+        return
     cut = "-" if view.cut is None else view.cut.seq_length
     yield _say("count", language, tokens=view.token_count, trained=view.trained_tokens, seq_length=cut)
     shown = len(view.tokens or ())

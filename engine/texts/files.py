@@ -68,14 +68,35 @@ TEXTS = {
     "dataset.broken_rows": Text(
         "{path}, line {line}: {why_text} Broken rows: {count} of {rows}, on the lines {lines}.",
         "{path} 第 {line} 行：{why_text} 共 {rows} 行，其中 {count} 行有错，位于第 {lines} 行。",
-        "Correct or delete these rows.",
-        "请改正或删除这些行。",
+        "Correct or delete these rows, or choose that broken rows are left out.",
+        "请改正或删除这些行，或选择略去有错的行。",
+    ),
+    "dataset.rows_left_out": Text(
+        "{count} of {rows} rows cannot be read and will be left out, as chosen: on the lines {lines}. The first, "
+        "{path}, line {line}: {why_text}",
+        "{rows} 行中有 {count} 行无法读取，将按所选略去：第 {lines} 行。首个为 {path} 第 {line} 行：{why_text}",
+        "Make sure that these rows are not needed.",
+        "请确认不需要这些行。",
+    ),
+    "dataset.ends_left_out": Text(
+        "{path} breaks off at line {line}: {why_text} All that stands behind it is lost, and how many rows that are is "
+        "not known. Files that break off: {count}. Training would use only what stands before.",
+        "{path} 在第 {line} 行中断：{why_text} 其后的内容全部丢失，丢失多少行无法得知。中断的文件数：{count}。训练只会"
+        "使用之前的部分。",
+        "Most often the file was not copied to its end: fetch it again.",
+        "多半是文件没有复制完整：请重新获取。",
+    ),
+    "dataset.none_usable": Text(
+        "None of the {rows} rows can be used. The first, {path}, line {line}: {why_text}",
+        "{rows} 行中没有一行可用。首个为 {path} 第 {line} 行：{why_text}",
+        "Most often the format or the name of a column is another one.",
+        "多半是格式或列名选错了。",
     ),
     "dataset.partly": Text(
         "The file is large: its first {rows} rows have been checked.",
         "文件很大：已检查前 {rows} 行。",
-        "Preprocessing looks at all of them, and stops at a broken one.",
-        "预处理会检查全部行，遇到错误即停止。",
+        "Preprocessing looks at all of them; what it does with a broken one is chosen with the dataset.",
+        "预处理会检查全部行；遇到有错的行时按数据集的设置处理。",
     ),
     "dataset.empty_answers": Text(
         "{count} of {rows} rows have an empty answer, the first on line {line}; the model learns to say nothing there.",

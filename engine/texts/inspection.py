@@ -39,6 +39,12 @@ TEXTS = {
         "Look at the reasons, and correct the rows that you need.",
         "请查看原因，并修正需要的行。",
     ),
+    "dataset.broken_rows_in": Text(
+        "{broken} of {read} rows cannot be read, and a training refuses them. Rows that are not used: {rows}.",
+        "{read} 行中有 {broken} 行无法读取，训练会因此拒绝该数据集。不使用的行：{rows}。",
+        "Correct these rows, or choose that broken rows are left out.",
+        "请改正这些行，或选择略去有错的行。",
+    ),
     "dataset.duplicates": Text(
         "{count} of {read} rows repeat an earlier one, the first of them row {again} (like row {first}).",
         "{read} 行中有 {count} 行与前面的行重复，首个为第 {again} 行（同第 {first} 行）。",
@@ -78,6 +84,12 @@ TEXTS = {
         "Make the folder first.",
         "请先创建该目录。",
     ),
+    "output.unwritable": Text(
+        "{path} cannot be written: {reason}.",
+        "无法写入 {path}：{reason}。",
+        "Choose another folder, or see to its rights.",
+        "请选择其他目录，或检查该目录的权限。",
+    ),
     "inspection.died": Text(
         "The process that reads the dataset ended without an answer ({reason}).",
         "读取数据集的进程未给出结果就结束了（{reason}）。",
@@ -101,6 +113,10 @@ ROWS = {
     "row.question_fills_seq_length": Text(
         "The question fills the {seq_length} tokens alone; the row has {tokens}.",
         "问题本身已占满 {seq_length} 个词元；此行共 {tokens} 个。",
+    ),
+    "row.too_long_for_mindspeed": Text(
+        "MindSpeed-LLM leaves out rows that do not fit the sequence length; it does not say which.",
+        "MindSpeed-LLM 会略去超出序列长度的行，但不指明是哪些行。",
     ),
     "row.template_refused": Text("The chat template does not take this conversation.", "对话模板不接受这段对话。"),
     "row.answers_left_out": Text("The chat template leaves out the last answer.", "对话模板略去了最后一个回答。"),

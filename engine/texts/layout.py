@@ -9,6 +9,25 @@ TEXTS = {
         "Set it to {most}, or leave it empty.",
         "请设为 {most} 或留空。",
     ),
+    "layout.fixed_in_framework": Text(
+        "{framework} runs on {hardware} with {name} {only} only; {value} is asked for.",
+        "{framework} 在 {hardware} 上的 {name} 只能是 {only}，现在请求了 {value}。",
+        "Leave it empty.",
+        "请留空。",
+    ),
+    "layout.length": Text(
+        "Tensor parallel {tensor_parallel_size} and context parallel {context_parallel_size} do not cut {seq_length} "
+        "tokens evenly.",
+        "张量并行 {tensor_parallel_size} 和上下文并行 {context_parallel_size} 不能均匀切分 {seq_length} 个 token。",
+        "Use a multiple of {unit} tokens, or smaller sizes.",
+        "请使用 {unit} 的倍数作为长度，或减小并行规模。",
+    ),
+    "layout.length_none": Text(
+        "No layout that fits on these devices ({devices}) cuts {seq_length} tokens evenly.",
+        "在这些设备（{devices} 个）上放得下的布局都不能均匀切分 {seq_length} 个 token。",
+        "Use a multiple of {unit} tokens, or more devices.",
+        "请使用 {unit} 的倍数作为长度，或增加设备。",
+    ),
     "layout.tensor_too_large": Text(
         "Tensor parallel {tensor_parallel_size} is more than {most}: it has to stay among cards with fast links.",
         "张量并行 {tensor_parallel_size} 超过 {most}：它必须在高速互联的卡之间进行。",

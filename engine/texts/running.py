@@ -82,8 +82,21 @@ TEXTS = {
     "preprocess.broken_row": Text(
         "{path}, line {line}: {why_text}",
         "{path} 第 {line} 行：{why_text}",
-        "Correct or delete the row; the file has changed since it was checked.",
-        "请改正或删除该行；文件在检查之后有改动。",
+        "Correct or delete the row, or choose that broken rows are left out.",
+        "请改正或删除该行，或选择略去有错的行。",
+    ),
+    "preprocess.rows_left_out": Text(
+        "{count} of {read} rows cannot be read and were left out, as chosen, such as those on the lines {lines}.",
+        "{read} 行中有 {count} 行无法读取，已按所选略去，例如第 {lines} 行。",
+        "Each reason and its first rows are in data/report.json in the run's folder.",
+        "各项原因及其最初几行见运行目录中的 data/report.json。",
+    ),
+    "preprocess.broken_off": Text(
+        "{path} breaks off at line {line}: {why_text} All that stands behind it is lost, and how many rows that are is "
+        "not known; the training uses what stands before.",
+        "{path} 在第 {line} 行中断：{why_text} 其后的内容全部丢失，丢失多少行无法得知；训练只使用之前的部分。",
+        "Most often the file was not copied to its end: fetch it again, then train again.",
+        "多半是文件没有复制完整：请重新获取后再训练。",
     ),
     "preprocess.rows_dropped": Text(
         "{dropped} of {read} rows were left out, since nothing can be learnt from them, such as those on the lines "

@@ -38,6 +38,8 @@ def load_tokenizer(path: str | Path, roots: Roots = None) -> PreTrainedTokenizer
     from transformers import AutoTokenizer
 
     folder = guarded(path, roots)
+    if not folder.is_dir():  # transformers would take it for a name on a hub
+        raise Failure("weights.no_tokenizer", "model_path", path=str(path), reason="no such folder")
     try:
         return AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     except (*UNFIT, SafetensorError, StrictDataclassError) as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-ASKED = ("format", "tokenizer", "template", "train_on", "columns", "tags", "seq_length")
+ASKED = ("format", "tokenizer", "template", "train_on", "broken_rows", "columns", "tags", "seq_length")
 
 PLACES = "places"
 """Folder beside the reports: where in its file each row begins."""

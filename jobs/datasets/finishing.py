@@ -32,7 +32,7 @@ def finish(upload: Upload, sha256: str, name: str = "") -> Dataset:
         return upload.dataset
     if upload.state != UploadState.OPEN:
         raise UploadRefused(410, _("This upload has ended."))
-    if not upload.path or not Path(upload.path).exists():
+    if partial(upload).exists() or not upload.path or not Path(upload.path).exists():  # what is there may be another's
         with locked(upload) as file:
             _prove(upload, file, sha256)
             same = _already_there(upload)
@@ -110,7 +110,9 @@ def _sync_folder(folder: Path) -> None:
 def _register(upload: Upload, name: str) -> Dataset:
     facts = {"name": _shown(name) or Path(upload.name).stem, "created_by": upload.user}
     with transaction.atomic():
-        dataset, _new = Dataset.objects.get_or_create(team=upload.team, path=upload.path, defaults=facts)
+        dataset, _new = Dataset.with_removed.update_or_create(
+            team=upload.team, path=upload.path, defaults={"removed": None}, create_defaults=facts
+        )
         detail = {"path": upload.path, "team": upload.team.pk, "sha256": upload.sha256}
         AuditEvent.objects.create(user=upload.user, action="dataset.upload", detail=detail)
         return _done(upload, dataset)

@@ -22,12 +22,13 @@ from pydantic import ValidationError
 
 from engine.dataset_report import VERSION, DatasetReport
 from engine.failures import Failure
+from engine.formats.contents import file_digest
 from engine.problems import Problem
 from engine.roots import resolved
 from jobs.datasets.commands import request
 from jobs.datasets.process import TIMED_OUT, answer, is_alive, launch, refuse, returncode
 from jobs.datasets.summary import summary_of
-from jobs.datasets.versions import current_version, file_digest, stamp
+from jobs.datasets.versions import current_version, settle, stamp
 from jobs.foreign import is_foreign, is_foreign_data
 from jobs.messages import send_inspect
 from jobs.models import Dataset, DatasetVersion, Inspection, InspectionState, Team
@@ -97,7 +98,8 @@ def start(inspection_id: int) -> bool:
         refuse(found.folder, foreign)
         return False
     drops = str(found.folder / DROPS)
-    question = request(found.version.dataset.path, found.asked, progress=True, drops=drops)
+    asked = {"progress": True, "drops": drops, "digest": not found.version.digest}
+    question = request(found.version.dataset.path, found.asked, **asked)
     return launch(found.folder, question, seconds=SECONDS, slots=slots("report", SLOTS))
 
 
@@ -119,7 +121,19 @@ def record(found: Inspection) -> Inspection:
     if same.exclude(state__in=ENDED).update(**changes):
         for name, value in changes.items():
             setattr(found, name, value)
+        if report is not None and found.state == InspectionState.DONE and report.digest:
+            _content_known(found, report.digest)
     return found
+
+
+def _content_known(found: Inspection, digest: str) -> None:
+    """From now on the report is found by content, and one of the same content that it repeats goes."""
+    version = settle(found.version, digest)
+    key = _key(version, found.asked)
+    with transaction.atomic():
+        version.inspections.filter(key=key).exclude(pk=found.pk).delete()
+        Inspection.objects.filter(pk=found.pk).update(version=version, key=key)
+    found.refresh_from_db()
 
 
 def read_report(found: Inspection) -> DatasetReport | None:

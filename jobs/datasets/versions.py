@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
 
 from engine.failures import Failure
+from engine.formats.contents import PIECE, digest_of
 from engine.formats.files import DataFile, find
-from jobs.models import Dataset, DatasetVersion, Team
+from jobs.models import Dataset, DatasetVersion, Run, Team
+
+__all__ = ["PIECE", "current_version", "has_changed", "latest", "settle", "stamp", "stamp_of", "version_for_job"]
 
 READ_AT_ONCE = 64 * 1024 * 1024
 """Bytes; the content of more than this is hashed where a report is made, not while a page waits."""
-PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -50,24 +51,6 @@ def stamp_of(files: Sequence[DataFile]) -> Stamp:
         hashed.update(f"{file.name}\0{facts.st_size}\0{facts.st_mtime_ns}\0{facts.st_ino}\n".encode(errors="replace"))
     changed = datetime.fromtimestamp(newest / 1e9, UTC) if files else None
     return Stamp(hashed.hexdigest(), size, len(files), changed)
-
-
-def digest_of(files: Sequence[DataFile]) -> str:
-    """SHA-256 of the file; of several, of their names with the SHA-256 of each. Raises OSError."""
-    if len(files) == 1:
-        return file_digest(files[0].path)
-    hashed = hashlib.sha256()
-    for file in files:
-        hashed.update(f"{file.name}\0{file_digest(file.path)}\n".encode(errors="replace"))
-    return hashed.hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    hashed = hashlib.sha256()
-    with path.open("rb") as file:
-        while data := file.read(PIECE):
-            hashed.update(data)
-    return hashed.hexdigest()
 
 
 def current_version(dataset: Dataset) -> DatasetVersion | None:
@@ -123,6 +106,32 @@ def _take_up(dataset: Dataset, found: Stamp, digest: str) -> DatasetVersion:
             files=found.files,
             changed=found.changed,
         )
+
+
+def settle(version: DatasetVersion, digest: str) -> DatasetVersion:
+    """The version, once its content has been read: if it is that of the one before, which was only touched, that one.
+
+    Runs and reports of it go over. Nothing is done when the files have changed meanwhile.
+    """
+    with transaction.atomic():
+        dataset = Dataset.with_removed.select_for_update().get(pk=version.dataset_id)
+        found = DatasetVersion.objects.select_related("dataset__team").filter(pk=version.pk).first()
+        version = found or latest(dataset) or version  # somebody else may have been faster
+        if found is None or version.digest:
+            return version
+        before = dataset.versions.filter(number__lt=version.number).order_by("-number").first()
+        if before is None or before.digest != digest:
+            version.digest = digest
+            version.save(update_fields=["digest"])
+            return version
+        Run.objects.filter(dataset_version=version).update(dataset_version=before)
+        known = before.inspections.values_list("key", flat=True)
+        version.inspections.exclude(key__in=list(known)).update(version=before)
+        stamped = version.stamp, version.changed
+        version.delete()
+        before.stamp, before.changed = stamped
+        before.save(update_fields=["stamp", "changed"])
+        return before
 
 
 def _digest_at_once(path: str, found: Stamp) -> str:

@@ -31,6 +31,16 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
         return self.filter(team__in=Team.objects.of(user))
 
 
+class Registered(models.Manager["Dataset"]):
+    """Without those that were taken out of the list."""
+
+    def get_queryset(self) -> DatasetQuerySet:
+        return DatasetQuerySet(self.model, using=self._db).filter(removed=None)
+
+    def visible_to(self, user: User | AnonymousUser) -> DatasetQuerySet:
+        return self.get_queryset().visible_to(user)
+
+
 class Dataset(Asset):
     format = models.CharField(_("format"), max_length=20, blank=True)
     """Empty until a report has said what the data looks like."""
@@ -38,7 +48,11 @@ class Dataset(Asset):
     """How it is read, by field of the spec's `train.dataset`, as a form's inputs hold it."""
     rows = models.PositiveIntegerField(_("rows"), null=True, blank=True)
 
-    objects = DatasetQuerySet.as_manager()
+    removed = models.DateTimeField(_("taken out"), null=True, blank=True)
+    """It stays for the runs that were trained with it, and is listed no more; registering its path brings it back."""
+
+    objects = Registered()
+    with_removed = DatasetQuerySet.as_manager()
 
     class Meta(Asset.Meta):
         verbose_name = _("dataset")

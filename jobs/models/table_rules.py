@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 from django.apps import apps
 from django.core.exceptions import ValidationError
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 MOST_CARDS = 16
 MOST_LETTERS = 30_000
 """Of a note: a cell of a spreadsheet holds 32,767, and one of CSV not much more than four times as many."""
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
+"""Unicode's categories of control and format characters, spaces and separators."""
 SHARE_ABOVE, SHARE_BELOW = MinValueValidator(0.01), MaxValueValidator(1.0)
 
 
@@ -94,10 +99,26 @@ def device_count(name: str, devices: int | None, suspect: str) -> None:
         )
 
 
-def length_of_text(name: str, text: str) -> None:
+def text(name: str, text: str) -> None:
+    """Of a text of several lines: it must survive an export."""
+    if CONTROL.search(text):
+        raise ValidationError({name: _("There is a control character in it.")})
     if len(text) > MOST_LETTERS:
         numbers = {"count": len(text), "most": MOST_LETTERS}
         raise ValidationError({name: _("It has %(count)d characters; at most %(most)d are kept.") % numbers})
+
+
+def unseen(text: str) -> str | None:
+    """The first character that nobody sees; names are compared letter by letter."""
+    return next((letter for letter in text if letter != " " and category(letter) in UNSEEN), None)
+
+
+def seen(name: str, text: str) -> None:
+    """Of a text of one line, as in a file: no request could name the row, and no import bring it back."""
+    letter = unseen(text)
+    if letter is not None:
+        words = _("There is an invisible character in it (U+%(code)s).")
+        raise ValidationError({name: words % {"code": f"{ord(letter):04X}"}})
 
 
 def estimated(framework: str, estimate: bool) -> None:

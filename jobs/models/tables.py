@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -42,10 +43,20 @@ class Sourced(models.Model):
 
     def clean_fields(self, exclude: Collection[str] | None = None) -> None:
         """A text must survive an export, too."""
-        super().clean_fields(exclude=exclude)
+        wrong: dict[str, list[ValidationError]] = {}
+        try:
+            super().clean_fields(exclude=exclude)
+        except ValidationError as error:
+            wrong = error.error_dict
         for field in self._meta.fields:
-            if isinstance(field, models.TextField) and field.name not in (exclude or ()):
-                rules.length_of_text(field.name, getattr(self, field.name))
+            rule = rules.text if isinstance(field, models.TextField) else rules.seen
+            if isinstance(field, models.CharField | models.TextField) and field.name not in (exclude or ()):
+                try:
+                    rule(field.name, getattr(self, field.name))
+                except ValidationError as error:
+                    wrong.setdefault(field.name, []).extend(error.error_dict[field.name])
+        if wrong:
+            raise ValidationError(wrong)
 
     def doubts(self) -> dict[str, str]:
         """Column → what may be right but should be looked at."""

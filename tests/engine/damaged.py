@@ -175,6 +175,10 @@ CASES: dict[str, Damage] = {
         lines(LINE, '{"instruction": "a", "output": null}'), 1, 1, ("row.not_text",), usable=True
     ),
     "a numeric answer": Damage(lines(LINE, '{"instruction": "a", "output": 3}'), 1, 1, ("row.not_text",), usable=True),
+    "a role that is a list": Damage(
+        lines('{"conversations": [{"from": ["human"], "value": "a"}, {"from": "gpt", "value": "b"}]}'),
+        0, 1, ("row.not_text",), ("dataset.nothing_kept",),
+    ),
     "nested lists": Damage(
         lines(LINE, '{"instruction": [["a"]], "output": [["b"]]}'), 1, 1, ("row.not_text",), usable=True
     ),

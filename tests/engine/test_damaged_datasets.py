@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -14,6 +15,7 @@ from engine.inspection.__main__ import answer
 from engine.inspection.request import Request
 from engine.problems import LANGUAGES
 from engine.readable.dataset import report_text, row_view_text
+from engine.spec import BrokenRows
 from tests.engine.damaged import CASES, GOOD, Damage
 
 ROOT = Path(__file__).parents[2]
@@ -28,10 +30,15 @@ MOST_SECONDS = 20
 """Of processor time."""
 
 
-def inspected(damage: Damage, folder: Path) -> tuple[DatasetReport, Request, int]:
+def inspected(damage: Damage, folder: Path, broken_rows: BrokenRows) -> tuple[DatasetReport, Request, int]:
     path = damage.make(folder)
-    roots = (folder / "data",) if damage.rooted else None
-    request = Request(input=str(path), roots=roots, cache=folder.parent / "cache", drops=folder.parent / "drops.jsonl")
+    request = Request(
+        input=str(path),
+        roots=(folder / "data",) if damage.rooted else None,
+        cache=folder.parent / "cache",
+        drops=folder.parent / "drops.jsonl",
+        broken_rows=broken_rows,
+    )
     report, code = answer(request)
     assert isinstance(report, DatasetReport)
     return report, request, code
@@ -43,17 +50,25 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "dataset"
 
 
+@pytest.mark.parametrize("broken_rows", get_args(BrokenRows))
 @pytest.mark.parametrize("name", [name for name in CASES if name not in BIG])
-def test_a_damaged_dataset_gets_a_clear_report(name: str, folder: Path) -> None:
+def test_a_damaged_dataset_gets_a_clear_report(name: str, broken_rows: BrokenRows, folder: Path) -> None:
     damage = CASES[name]
-    report, request, code = inspected(damage, folder)
+    report, request, code = inspected(damage, folder, broken_rows)
     rows = report.rows
     assert rows.read == rows.kept + rows.dropped
-    assert (rows.kept, report.usable, code) == (damage.kept, damage.usable, 0 if damage.usable else 2)
+    assert rows.broken == rows.dropped, "without a tokenizer there is nothing else"
+    usable = damage.usable and not rows.broken
+    if broken_rows == "leave_out":  # then a file that breaks off is used as far as it goes, which is said
+        usable = damage.usable or (damage.kept > 0 and damage.problems == ("dataset.broken_off",))
+    assert (rows.kept, report.usable, code) == (damage.kept, usable, 0 if usable else 2)
     if damage.reasons:
         assert {drop.reason for drop in report.drops} == set(damage.reasons)
         assert rows.dropped == damage.dropped
-    assert set(damage.problems) <= {problem.code for problem in report.problems}
+    expected = {*damage.problems}
+    if broken_rows == "refuse" and "dataset.rows_dropped" in expected:
+        expected = expected - {"dataset.rows_dropped"} | {"dataset.broken_rows_in"}
+    assert expected <= {problem.code for problem in report.problems}
     assert report.usable or report.problems, "a refusal says why"
     assert_all_are_listed(report, request)
     assert_it_can_be_said(report)
@@ -96,7 +111,7 @@ def assert_rows_can_be_seen(report: DatasetReport, request: Request) -> None:
 @pytest.mark.parametrize("name", BIG)
 def test_what_is_huge_takes_little_memory_and_time(name: str, folder: Path) -> None:
     damage = CASES[name]
-    request = Request(input=str(damage.make(folder)), cache=folder.parent / "cache")
+    request = Request(input=str(damage.make(folder)), cache=folder.parent / "cache", broken_rows="leave_out")
     code = (
         "import resource, runpy, sys\n"
         "try:\n    runpy.run_module('engine.inspection', run_name='__main__')\n"

@@ -87,6 +87,21 @@ def test_pieces_of_sentencepiece_are_the_same_too() -> None:
     assert [ids.tolist() for ids in encoder.encode(some)] == [one.ids for one in exact]
 
 
+def test_letters_that_are_newer_than_the_tables_of_one_library_are_encoded_exactly() -> None:
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    some = [f"a{chr(code)}bc it{chr(code)}'ll {chr(code)}!" for code in (*range(0x33300, 0x33340), 0x1FACD, 0x16EA0)]
+    trainer = trainers.BpeTrainer(
+        vocab_size=900, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    backend.train_from_iterator(some, trainer)
+    encoder = Encoder(PreTrainedTokenizerFast(tokenizer_object=backend))
+    assert encoder.fast
+    exact = backend.encode_batch_fast(some, add_special_tokens=False)
+    assert [ids.tolist() for ids in encoder.encode(some)] == [one.ids for one in exact]
+
+
 def test_a_panic_of_the_fast_tokenizer_counts_as_a_difference(tiny_model: Path) -> None:
     class PanicException(BaseException):
         """As Rust's reach Python."""

@@ -76,7 +76,7 @@ def test_an_array_broken_in_the_middle_gives_line_and_column(
     good = json.dumps(ROW)
     rows = read(tmp_path, "alpaca", f"[{good},\n {good}\n   {good}]")
     assert isinstance(rows[2], Broken)
-    assert rows[2] == Broken(3, "json.syntax", {"column": 4, "expected": "Expecting ',' delimiter"})
+    assert rows[2] == Broken(3, "json.syntax", {"column": 4, "expected": "Expecting ',' delimiter"}, ends=True)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,8 @@ def test_a_byte_that_is_not_utf8_is_found_with_its_line(tmp_path: Path, start: s
     good = json.dumps(ROW)
     content = mark + f"{start}{good}{',' if start else ''}\n".encode() + b'{"instruction": "\xff"}'
     broken = read(tmp_path, "alpaca", content)[-1]
-    assert broken == Broken(2, "file.not_utf8", {"column": 18})
+    assert (broken.line, broken.reason, broken.parameters) == (2, "file.not_utf8", {"column": 18})
+    assert broken.ends is (start == "["), "an array breaks off, lines go on"
 
 
 def test_a_value_nested_too_deep_is_broken_and_no_crash(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from engine.inspection.duplicates import DuplicateFinder
 from engine.inspection.lengths import EXACT, LengthCounts
 from engine.inspection.packing import packed_sequences
 from engine.inspection.request import Request
+from engine.problems import LANGUAGES
+from engine.readable.dataset import row_view_text
 
 ROOT = Path(__file__).parents[2]
 WORDS = ["the", "train", "for", "platform", "two", "leaves", "at", "nine", "列车", "即将", "出发", "mind", "gap", "🚉"]
@@ -255,10 +259,12 @@ def test_the_command_writes_the_report_and_the_list(dataset: Path, tmp_path: Pat
     command = [sys.executable, "-m", "engine", "inspect", "--input", str(dataset), "--output", str(output), "--json"]
     command += ["--handler-name", "AlpacaStyleInstructionHandler", "--cache-dir", str(tmp_path / "cache")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (2, ""), "a training would refuse it"
+    done = subprocess.run([*command, "--broken-rows", "leave_out"], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
     found = DatasetReport.model_validate_json(done.stdout)
     assert DatasetReport.model_validate_json(output.read_text()) == found
-    assert found.rows.model_dump() == {"read": 301, "kept": 300, "dropped": 1, "shortened": 0}
+    assert found.rows.model_dump() == {"read": 301, "kept": 300, "dropped": 1, "shortened": 0, "broken": 1}
     [line] = (tmp_path / "out.drops.jsonl").read_text().splitlines()
     assert (json.loads(line)["row"], json.loads(line)["reason"]) == (301, "json.syntax")
 
@@ -316,3 +322,41 @@ def test_a_fast_tokenizer_that_differs_is_left_and_all_is_read_again(
     found = report(dataset, tokenizer=str(tiny_model), seq_length=100)
     assert refused
     assert found.model_copy(update={"seconds": 0}) == expected.model_copy(update={"seconds": 0})
+
+
+def test_a_row_that_is_too_long_to_wait_for_shows_its_first_tokens(tiny_model: Path, tmp_path: Path) -> None:
+    row = {"instruction": "Say it.", "output": "word " * 1_500_000}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    request = Request(input=str(tmp_path / "rows.jsonl"), tokenizer=str(tiny_model), seq_length=64, row=1)
+    began = time.process_time()
+    view, _ = answer(request)
+    assert time.process_time() - began < 15, "of a processor; it takes about three"
+    assert isinstance(view, RowView)
+    assert view.tokens is not None
+    assert (view.tokenized, view.token_count, view.cut) == (1 << 18, None, None)
+    assert (len(view.tokens), view.tokens[-1].trained) == (request.most_tokens, True)
+    for language in LANGUAGES:
+        assert "262144" in row_view_text(view, language)
+
+
+def test_a_report_that_cannot_be_written_is_said_and_a_device_is_not_replaced(tmp_path: Path) -> None:
+    data = tmp_path / "rows.jsonl"
+    data.write_text('{"text": "a"}\n')
+
+    def ask(output: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "engine", "inspect", "--input", str(data), "--output", str(output)]
+        return subprocess.run([*command, "--cache-dir", str(tmp_path / "cache")], capture_output=True, text=True)
+
+    (tmp_path / "folder").mkdir()
+    refused = ask(tmp_path / "folder")
+    assert (refused.returncode, "Traceback" in refused.stderr) == (3, False)
+    assert str(tmp_path / "folder") in refused.stderr
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert ask(pipe).returncode == 0
+        assert b"report_version" in os.read(reader, 1 << 16)
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

@@ -170,7 +170,7 @@ def test_whatever_the_check_lets_pass_can_be_decided_and_fits(seed: int) -> None
         hardware=dice.choice(["snt9b", "snt9b23", "cuda", "cpu"]),
         devices=dice.choice([1, 2, 3, 4, 6, 8, 16, 32, 48, 64, 512]),
         train__strategy=dice.choice(["full", "lora"]),
-        train__seq_length=dice.choice([512, 4096, 8192, 16384, 65536]),
+        train__seq_length=dice.choice([512, 4096, 4097, 8192, 16384, 40004, 65536]),
         train__micro_batch_size=dice.choice([None, None, 1, 3, 8]),
         train__global_batch_size=dice.choice([None, 64, 24, 7]),
         train__train_iters=dice.choice([None, 100]),
@@ -190,8 +190,12 @@ def test_whatever_the_check_lets_pass_can_be_decided_and_fits(seed: int) -> None
     assert batch.micro_batch_size * layout.data_parallel_size * batch.gradient_accumulation_steps == (
         batch.global_batch_size
     )
+    if verdict.spec.framework == "mindspeed-llm":
+        length, cut = verdict.spec.train.seq_length, layout.context_parallel_size
+        assert length % (2 * cut if cut > 1 else 1) == 0
+        assert length // cut % layout.tensor_parallel_size == 0
     for name, value in verdict.spec.train.layout:
-        assert value in (None, getattr(layout, name)) or name in ("zero_stage", "recompute")
+        assert value in (None, getattr(layout, name)) or name == "zero_stage"  # alone there is nothing to share out
     if made.memory is not None and made.memory.usable_gib is not None:
         assert made.memory.per_device_gib <= made.memory.usable_gib + 0.01
 
@@ -244,6 +248,36 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "train.layout.tensor_parallel_size",
     ),
     (request(train__layout__zero_stage=3), "layout.not_of_framework", "train.layout.zero_stage"),
+    (
+        request(framework="llama-factory", train__layout__recompute="none"),
+        "layout.fixed_in_framework",
+        "train.layout.recompute",
+    ),
+    (
+        request(model="qwen2.5-0.5b", framework="llama-factory", hardware="cpu", train__layout__recompute="full"),
+        "layout.fixed_in_framework",
+        "train.layout.recompute",
+    ),
+    (
+        request(model="qwen2.5-0.5b", framework="llama-factory", hardware="cpu", train__layout__zero_stage=2),
+        "layout.fixed_in_framework",
+        "train.layout.zero_stage",
+    ),
+    (
+        request(train__seq_length=4098, train__layout__tensor_parallel_size=4),
+        "layout.length",
+        "train.seq_length",
+    ),
+    (
+        request(train__seq_length=40966, train__layout__context_parallel_size=2, devices=32),
+        "layout.length",
+        "train.seq_length",
+    ),
+    (
+        request(model="llama3.1-70b", train__seq_length=40001, devices=64),
+        "layout.length_none",
+        "train.seq_length",
+    ),
     (request(train__micro_batch_size=64), "memory.micro_batch", "train.micro_batch_size"),
     (
         request(devices=4, train__layout__tensor_parallel_size=1, train__layout__pipeline_parallel_size=1),
@@ -293,6 +327,13 @@ def test_what_cannot_be_is_refused_on_its_field_with_a_cure(data: dict[str, Any]
         assert code not in found(changed(JobSpec.model_validate(data), problem.nearest).model_dump())
     else:
         assert code == "devices.memory_never"
+
+
+def test_more_devices_for_parallel_sizes_are_whole_nodes_too() -> None:
+    verdict = check(request(train__layout__pipeline_parallel_size=3, train__global_batch_size=None), CATALOG)
+    problem = next(problem for problem in verdict.problems if problem.code == "layout.product")
+    assert problem.nearest == {"devices": 24}
+    assert verdict.nearest[0] == {"devices": 24}
 
 
 NOTED = [

@@ -86,7 +86,10 @@ def test_what_is_cut_or_dropped_is_counted(tiny_model: Path, tmp_path: Path) -> 
     ]
     store, report = stage(tmp_path, tiny_model, rows, seq_length=32)
     assert (report["rows_read"], report["rows_kept"], report["rows_shortened"]) == (3, 2, 1)
-    assert report["rows_dropped"] == [{"reason": "question_fills_seq_length", "rows": 1, "first_lines": [1]}]
+    [dropped] = report["rows_dropped"]
+    [place] = dropped["examples"]
+    assert (dropped["reason"], dropped["rows"]) == ("row.question_fills_seq_length", 1)
+    assert (place["file"], place["line"], place["parameters"]["seq_length"]) == ("rows.json", 1, 32)
     assert len(store) == 2
     assert [len(store[n].ids) for n in range(2)] == [report["tokens"] - 32, 32]
     assert store.trained(np.arange(2)) == report["trained_tokens"]

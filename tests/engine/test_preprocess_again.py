@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import itertools
 import json
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from engine.failures import Failure
-from engine.preprocess import building, cache, encoder
+from engine.preprocess import building, cache, encoder, fingerprint, preparing
 from engine.preprocess.cache import Entry
 from engine.preprocess.preparing import DAMAGED, DISAGREES, GOES_ON, TAKEN, WAITING
 from engine.stage_file import StageFile
@@ -27,10 +28,10 @@ from tests.engine import native
 ROOT = Path(__file__).parents[2]
 IMPATIENT = """
 import sys
-from engine.preprocess import __main__, building, shaping
+from engine.preprocess import __main__, building, chunking
 from engine.stage_process import run_stage
-building.SAVE_SECONDS, building.CHUNK_ROWS = 0.0, 7
-shaping.LEAST_WINDOW = shaping.MOST_WINDOW = 600
+building.SAVE_SECONDS, chunking.CHUNK_ROWS = 0.0, 7
+chunking.LEAST_WINDOW = chunking.MOST_WINDOW = 600
 sys.exit(run_stage(__main__.main, sys.argv[1:]))
 """
 """The stage with small chunks, and with its place written down after each."""
@@ -186,7 +187,7 @@ def test_what_has_changed_is_prepared_again(tiny_model: Path, tmp_path: Path, ch
     assert said(native.preprocess(tmp_path / "second", model, dataset=dataset, **more)) == []
 
 
-@pytest.mark.parametrize("damage", ["shorter", "index", "missing", "entry"])
+@pytest.mark.parametrize("damage", ["shorter", "index", "missing", "entry", "one byte"])
 def test_a_damaged_set_is_noticed_and_made_again(tiny_model: Path, tmp_path: Path, root: Path, damage: str) -> None:
     dataset = rows(tmp_path / "rows.jsonl", 50)
     first = native.preprocess(tmp_path / "first", tiny_model, dataset=dataset)
@@ -195,9 +196,9 @@ def test_a_damaged_set_is_noticed_and_made_again(tiny_model: Path, tmp_path: Pat
     victim = entry / ("packed_labels_document.idx" if damage == "index" else "packed_labels_document.bin")
     content = bytearray(victim.read_bytes())
     victim.unlink()
-    if damage in ("shorter", "index"):
+    if damage in ("shorter", "index", "one byte"):
         content[-1] ^= 1
-        victim.write_bytes(content if damage == "index" else content[:-4])
+        victim.write_bytes(content[:-4] if damage == "shorter" else content)
     if damage == "entry":
         (entry / cache.ENTRY).write_text("{")
     second = native.preprocess(tmp_path / "second", tiny_model, dataset=dataset)
@@ -264,6 +265,78 @@ def test_data_that_is_written_to_meanwhile_is_refused(
     assert [path for path in root.iterdir() if path.suffix not in (".lock", "") or path.name != "hashes"] == list(
         root.glob("*.lock")
     )
+
+
+@pytest.mark.parametrize("what", ["data", "tokenizer"])
+def test_what_changes_while_another_one_is_waited_for_is_not_kept_under_the_old_name(
+    tiny_model: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    import shutil
+
+    model = shutil.copytree(tiny_model, tmp_path / "model")
+    dataset = rows(tmp_path / "rows.jsonl", 50)
+    changed = tmp_path / "rows.jsonl" if what == "data" else model / "chat_template.jinja"
+    old = changed.read_bytes()
+    locked = preparing.locked
+
+    def slow(*args: Any) -> Any:
+        changed.write_bytes(old.replace(b"Say 3.", b"Say 4.") if what == "data" else old + b"{# other #}")
+        return locked(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(preparing, "locked", slow)
+        with pytest.raises(Failure) as failure:
+            native.preprocess(tmp_path / "first", model, dataset=dataset)
+    assert failure.value.problem.code == "preprocess.changed"
+    changed.write_bytes(old)
+    assert said(native.preprocess(tmp_path / "second", model, dataset=dataset)) == []
+
+
+def test_damaged_notes_of_the_cache_are_made_again(
+    tiny_model: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = rows(tmp_path / "rows.jsonl", 50)
+    monkeypatch.setattr(fingerprint, "SETTLED_SECONDS", -1.0)
+    first = native.preprocess(tmp_path / "first", tiny_model, dataset=dataset)
+    (name,) = (path.name for path in root.iterdir() if (path / cache.ENTRY).exists())
+    notes = list((root / "hashes").iterdir())
+    assert notes
+    for note in notes:
+        note.write_text('{"hash')
+    (root / name).rename(tmp_path / "away")
+    (root / f"{name}.building").mkdir()
+    (root / f"{name}.building" / building.JOURNAL).write_text('{"mark": [1')
+    second = native.preprocess(tmp_path / "second", tiny_model, dataset=dataset)
+    assert bytes_of(second.folder.data) == bytes_of(first.folder.data)
+
+
+def test_an_index_of_an_older_set_never_stands_beside_new_tokens(tmp_path: Path) -> None:
+    entry = Entry(tmp_path, "set")
+    entry.folder.mkdir()
+    target = tmp_path / "x_labels_document.idx"
+    target.write_text("of an older set")
+    with pytest.raises(FileNotFoundError):  # broken off before the indexes
+        entry.give({"l.bin": tmp_path / "x_labels_document.bin", "l.idx": target})
+    assert not target.exists()
+
+
+def test_a_copy_that_fills_the_disk_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(source: Path, target: Path) -> None:
+        Path(target).write_bytes(b"a part")
+        raise OSError(errno.ENOSPC, "no space")
+
+    def another_disk(source: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, "another disk")
+
+    entry = Entry(tmp_path / "cache", "set")
+    entry.folder.mkdir(parents=True)
+    (entry.folder / "l.bin").write_bytes(b"tokens")
+    monkeypatch.setattr(cache.os, "link", another_disk)
+    monkeypatch.setattr(cache.shutil, "copyfile", full)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(OSError, match="no space"):
+        entry.give({"l.bin": tmp_path / "out" / "l.bin"})
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_what_nobody_has_any_more_is_deleted_after_a_while(tiny_model: Path, tmp_path: Path, root: Path) -> None:

@@ -92,13 +92,15 @@ def test_columns_and_tags_reach_the_reader() -> None:
 @pytest.mark.parametrize(
     "words",
     [("--seq-length", "7"), ("--workers", "0"), ("--handler-name", "NoSuchHandler"), ("--columns", "colour=red"),
-     ("--tokenizer-type", "GPT2BPETokenizer")],
+     ("--tokenizer-type", "GPT2BPETokenizer"), ("--input", "")],
 )  # fmt: skip
 def test_what_is_no_value_is_refused_by_name(words: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as refusal:
         asked(*words)
     assert refusal.value.code == 2
-    assert words[0] in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert words[0] in told
+    assert "invalid _" not in told, "a name of ours says nothing"
 
 
 def test_an_unknown_handler_is_told_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +127,18 @@ def test_a_place_that_cannot_be_written_is_a_failure(
     request = asked() | {"prefix": str(tmp_path / "file" / "p"), "tokenizer": str(tiny_model)}
     request["dataset"]["path"] = str(STATION_MASTER)
     assert alone([json.dumps(request)]) == FAILED
-    assert "/file/" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "/file" in told
+    assert "cannot be written" in told
+
+
+def test_a_tokenizer_folder_that_is_not_there_is_said_to_be_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request = asked() | {"prefix": str(tmp_path / "p"), "tokenizer": str(tmp_path / "nothing")}
+    request["dataset"]["path"] = str(STATION_MASTER)
+    assert alone([json.dumps(request)]) == WRONG
+    assert "no such folder" in capsys.readouterr().err
 
 
 def test_help_names_every_parameter_and_every_file() -> None:

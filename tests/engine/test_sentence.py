@@ -57,6 +57,13 @@ SAID: list[tuple[dict[str, Any], str, str]] = [
         "厂商的表格标明不支持 qwen2vl-7b（全参，长度 4096，Snt9B 上的 MindSpeed-LLM）。LLaMA-Factory 只需 8 张卡。",
     ),
     (
+        request(model="llama3-70b", devices=24, train__global_batch_size=None),
+        "By estimate llama3-70b, full, 4096, MindSpeed-LLM on Snt9B fits on 24 cards; "
+        "it needs at least 24, and 32 are recommended.",
+        "据估计，llama3-70b（全参，长度 4096，Snt9B 上的 MindSpeed-LLM）可用 24 张卡训练；"
+        "至少需要 24 张卡，推荐 32 张卡。",
+    ),
+    (
         request(model="mixtral-8x7b", train__strategy="lora"),
         "By estimate mixtral-8x7b, LoRA, 4096, MindSpeed-LLM on Snt9B fits on 8 cards; it needs at least 2, and 2 are "
         "recommended.",

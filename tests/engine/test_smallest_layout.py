@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -47,3 +48,9 @@ def test_what_is_left_out_is_beyond_the_bound(recompute: str) -> None:
             assert estimate(question, layout).breakdown.used > most
             left_out += 1
     assert left_out > 50
+
+
+@pytest.mark.parametrize("framework", ["mindspeed-llm", "llama-factory"])
+def test_on_a_device_that_the_runtime_alone_fills_nothing_fits(framework: str) -> None:
+    question = replace(setting("qwen2.5-7b", framework), memory_gib=1.0)
+    assert not fits(question, 8)

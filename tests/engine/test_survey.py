@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,6 +101,7 @@ def test_a_number_that_the_hardware_does_not_give_out_is_said() -> None:
     assert [problem.code for problem in of_devices(CATALOG, "snt9b", 12).problems] == ["devices.whole_nodes"]
     assert [problem.code for problem in of_devices(CATALOG, "cpu", 65).problems] == ["devices.one_machine"]
     assert of_devices(CATALOG, "cuda", 8).rows == ()  # its memory is not in the table
+    assert [problem.code for problem in of_devices(CATALOG, "snt9b", 70_000).problems] == ["shape.too_large"]
 
 
 def test_names_that_nobody_knows_get_the_checks_own_finding() -> None:
@@ -109,6 +111,29 @@ def test_names_that_nobody_knows_get_the_checks_own_finding() -> None:
     assert wrong_hardware is not None
     assert wrong_hardware.code == "hardware.unknown"
     assert unknown(CATALOG, model="llama3-8b", hardware="snt9b") is None
+
+
+def test_a_row_with_a_length_that_no_request_can_have_spoils_no_look_up() -> None:
+    row = next(iter(CATALOG.min_devices.values()))
+    odd = [replace(row, seq_length=length) for length in (1, 99_999_999)]
+    model = replace(CATALOG.models["qwen2-7b"], max_position_embeddings=4)
+    catalog = replace(
+        CATALOG,
+        min_devices={**CATALOG.min_devices, **{one.key: one for one in odd}},
+        models={**CATALOG.models, model.name: model},
+    )
+    assert of_model(catalog, row.model).lengths == of_model(CATALOG, row.model).lengths
+    assert of_model(catalog, model.name).lengths == (4096, 8192)  # those that are printed
+    assert of_devices(catalog, "snt9b", 8).rows
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 1000])
+def test_a_name_that_no_request_can_hold_is_not_known(name: str) -> None:
+    wrong_model, wrong_hardware = unknown(CATALOG, model=name), unknown(CATALOG, hardware=name)
+    assert wrong_model is not None
+    assert wrong_model.code == "model.unknown"
+    assert wrong_hardware is not None
+    assert wrong_hardware.code == "hardware.unknown"
 
 
 def test_the_whole_grid_is_quick_even_the_first_time() -> None:

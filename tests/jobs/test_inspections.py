@@ -15,7 +15,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from jobs.datasets import inspections, rows
+from engine.formats.files import DataFile
+from jobs.datasets import inspections, rows, versions
 from jobs.datasets.cleaning import clean
 from jobs.datasets.inspections import NothingThere, TooMany, ask, read_report, record
 from jobs.datasets.process import is_alive
@@ -259,3 +260,38 @@ def test_the_engines_process_has_no_secrets(dataset: Dataset, alice: User, monke
     monkeypatch.setenv("TRAINYARD_SECRET_KEY", "hidden")
     kept = process._environment(os.environ)
     assert not {"TRAINYARD_SECRET_KEY", "DATABASE_URL", "REDIS_URL"} & set(kept)
+
+
+def test_large_data_that_was_only_touched_keeps_its_version_and_runs(
+    dataset: Dataset, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "READ_AT_ONCE", 10)
+    first = made(ask(dataset, {}, alice)).version
+    assert first.digest == versions.digest_of([DataFile(Path(dataset.path), "rows.jsonl")])
+    os.utime(dataset.path, (1, 1))
+    noticed = versions.current_version(dataset)
+    assert noticed is not None
+    assert (noticed.number, noticed.digest) == (2, ""), "nobody has read it yet"
+    again = made(ask(dataset, {}, alice))
+    assert again.version == first
+    assert [version.number for version in dataset.versions.all()] == [1]
+    assert versions.current_version(dataset) == first
+    assert ask(dataset, {}, alice) == again, "what has been read is not read again"
+    assert Inspection.objects.count() == 1
+
+
+def test_large_data_that_has_changed_is_a_new_version(
+    dataset: Dataset, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(versions, "READ_AT_ONCE", 10)
+    first = made(ask(dataset, {}, alice)).version
+    Path(dataset.path).write_text(LINES[0])
+    second = made(ask(dataset, {}, alice)).version
+    assert (first.number, second.number) == (1, 2)
+    assert first.digest != second.digest != ""
+
+
+def test_a_report_follows_what_is_done_with_broken_rows(dataset: Dataset, alice: User) -> None:
+    refused = made(ask(dataset, {}, alice))
+    left_out = made(ask(dataset, {"broken_rows": "leave_out"}, alice))
+    assert (refused.summary["usable"], left_out.summary["usable"]) == (False, True)

@@ -159,6 +159,21 @@ def test_a_crash_between_the_rename_and_the_row_is_made_good(upload: Upload, mon
     assert [one.name for one in team_folder(upload.team).iterdir()] == ["rows.jsonl"]
 
 
+def test_a_name_that_a_crash_has_left_to_another_upload_is_not_taken_for_ours(
+    upload: Upload, alice: User, team: Team
+) -> None:
+    send(upload)
+    upload.path = str(team_folder(team) / "rows.jsonl")  # and then the server died, before the rename
+    upload.save()
+    other = begin(user=alice, team=team, name="rows.jsonl", size=10_000, modified=8)[0]
+    send(other, DATA[:10_000])
+    taken = finish(other, hashlib.sha256(DATA[:10_000]).hexdigest())
+    assert taken.path == upload.path
+    dataset = finish(upload, SHA256)
+    assert Path(dataset.path).read_bytes() == DATA
+    assert Path(taken.path).read_bytes() == DATA[:10_000]
+
+
 def test_the_same_content_of_a_team_is_kept_once(upload: Upload, alice: User, team: Team) -> None:
     send(upload)
     first = finish(upload, SHA256)

@@ -337,3 +337,32 @@ def test_the_job_page_names_the_version_and_says_when_it_has_changed(
     assert "the data has changed since" not in page
     Path(entry.path).write_text('[{"instruction": "a", "output": "b"}]')
     assert "the data has changed since" in client.get(f"/jobs/{job.pk}/").content.decode()
+
+
+def test_a_dataset_is_taken_out_once_that_is_confirmed(as_user: AsUser, alice: User, entry: Dataset) -> None:
+    client = as_user(alice)
+    assert "Take this dataset out of the list" in client.get(f"/datasets/{entry.pk}/").content.decode()
+    client.post(f"/datasets/{entry.pk}/remove/")
+    assert Dataset.objects.filter(pk=entry.pk).exists(), "it was not confirmed"
+    response = client.post(f"/datasets/{entry.pk}/remove/", {"confirmed": "1"}, follow=True)
+    assert "is taken out" in response.content.decode()
+    assert Path(entry.path).exists()
+    assert not Dataset.objects.exists()
+    assert client.get(f"/datasets/{entry.pk}/").status_code == 404
+
+
+def test_nobody_takes_out_what_belongs_to_another_team(as_user: AsUser, charlie: User, entry: Dataset) -> None:
+    response = as_user(charlie).post(f"/datasets/{entry.pk}/remove/", {"confirmed": "1"})
+    assert (response.status_code, Dataset.objects.count()) == (404, 1)
+
+
+def test_a_job_of_a_dataset_that_was_taken_out_still_names_its_version(
+    as_user: AsUser, alice: User, entry: Dataset, make_job: Callable[..., Job]
+) -> None:
+    job = make_job(alice)
+    client = as_user(alice)
+    client.post(f"/datasets/{entry.pk}/remove/", {"confirmed": "1"})
+    assert not Dataset.objects.exists()
+    page = client.get(f"/jobs/{job.pk}/").content.decode()
+    assert "Greetings, version 1" in page
+    assert f'href="/datasets/{entry.pk}/"' not in page

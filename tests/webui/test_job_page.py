@@ -13,6 +13,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from engine.events import Event
+from engine.formats import Broken
+from engine.preparation import Dropped
 from engine.problems import Problem
 from engine.run_folder import write_atomic
 from jobs.models import Job, Run
@@ -281,3 +283,38 @@ def test_answers_that_never_come_are_not_promised(
     assert ("The training did not end." in page) == (state is not None)
     assert ("Comes when the training has ended." in page) == (state is None)
     assert ("Run again from the start" in page) == (state is not None)
+
+
+HOSTILE = "<b>.jsonl"
+
+
+def test_what_became_of_the_rows_is_shown_in_both_languages(as_user: AsUser, alice: User, job: Job, run: Run) -> None:
+    dropped, packing = Dropped(), {"sequences": 400, "padding_share": 0.021}
+    dropped.add_broken(Broken(17, "row.missing_key", {"key": "output"}, HOSTILE))
+    dropped.add_broken(Broken(18, "json.syntax", {"column": 3, "expected": "x"}, HOSTILE, ends=True))
+    template = {"name": "tokenizer", "source": "tokenizer", "notes": ["template.tools_as_text"]}
+    told = {"rows_read": 1234, "rows_kept": 1232, "rows_shortened": 9, "packing": packing, "chat_template": template}
+    run.folder.create()
+    run.folder.data.mkdir(exist_ok=True)
+    write_atomic(run.folder.data / "report.json", json.dumps({**told, **dropped.to_json()}))
+    page = as_user(alice).get(f"/jobs/{job.pk}/", headers={"accept-language": "en"}).content.decode()
+    chinese = as_user(alice).get(f"/jobs/{job.pk}/", headers={"accept-language": "zh-hans"}).content.decode()
+    for text in (page, chinese):
+        assert all(word in text for word in ("1,234", "1,232", "400", "2.1", "&lt;b&gt;.jsonl:17"))
+        assert HOSTILE not in text
+    assert "The key output is missing." in page
+    assert "all behind is lost" in page
+    assert "The chat template knows no tools" in page
+    assert "缺少键 output。" in chinese
+    assert "丢失多少行无法得知" in chinese
+
+
+@pytest.mark.parametrize("text", ["{", '{"rows_written": 3}', "[]"])
+def test_a_report_of_the_rows_that_cannot_be_read_is_not_shown(
+    as_user: AsUser, alice: User, job: Job, run: Run, text: str
+) -> None:
+    run.folder.create()
+    run.folder.data.mkdir(exist_ok=True)
+    write_atomic(run.folder.data / "report.json", text)
+    response = as_user(alice).get(f"/jobs/{job.pk}/")
+    assert (response.status_code, b"prepared-title" in response.content) == (200, False)

@@ -129,12 +129,22 @@ def test_one_column_of_many_rows_is_changed_at_once_or_not_at_all(admin: Client)
          "num_key_value_heads", "divide the attention heads"),
         (TrainableModel(name="x", family="x", params="1B", hidden_size=64), "head_dim", "Needed with the other"),
         (TrainableModel(name="x", family="x", params="1B", frameworks=["abacus"]), "frameworks", "Known frameworks"),
+        (TrainableModel(name="odd\tname", family="x", params="1B"), "name", "invisible character in it (U+0009)"),
+        (Hardware(name="hw\u2028x", cards_per_node=8, devices_per_node=8), "name", "(U+2028)"),
+        (Hardware(name="hw", cards_per_node=8, devices_per_node=8, source="a\u3000b"), "source", "(U+3000)"),
+        (Hardware(name="hw", cards_per_node=8, devices_per_node=8, note="a\x0bb"), "note", "control character"),
     ],
 )  # fmt: skip
 def test_a_row_that_cannot_be_is_refused_in_plain_words(tables: None, row: object, column: str, words: str) -> None:
     from webui.tables.checking import row_errors
 
     assert words in " ".join(row_errors(row)[column])  # type: ignore[arg-type]
+
+
+def test_every_row_that_comes_with_the_release_keeps_the_rules_of_texts(tables: None) -> None:
+    for table in TABLES:
+        for row in table.model._default_manager.all():
+            row.clean_fields()
 
 
 def test_changed_heads_rule_the_next_check(admin: Client) -> None:

@@ -16,8 +16,9 @@ from engine.problem_texts import message, remedy
 from engine.problems import Problem
 from jobs.datasets.inspections import newest_done, read_report, record
 from jobs.datasets.process import TIMED_OUT
+from jobs.datasets.removing import is_upload
 from jobs.datasets.versions import current_version, latest
-from jobs.models import Dataset, DatasetVersion, Inspection, InspectionState, Weights
+from jobs.models import Dataset, DatasetVersion, Inspection, InspectionState, Run, Weights
 from webui.dataset_forms import InspectForm
 from webui.datasets.report import shown
 from webui.reader import language, sentences
@@ -43,6 +44,8 @@ def page_context(request: HttpRequest, user: User, dataset: Dataset, form: Inspe
         "lost": inspection is not None and inspection.state == InspectionState.DONE and report is None,
         "form": form or InspectForm(dataset, user),
         "train_url": train_url(dataset, inspection),
+        "kept": Run.objects.filter(dataset_version__dataset=dataset).exists(),
+        "uploaded": is_upload(dataset),
     }
 
 

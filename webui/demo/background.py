@@ -108,10 +108,10 @@ class Background:
         weights = sample.register_weights(self._model)
         if weights.random and self._model != sample.TINY:
             say("random")
+        dataset = sample.register_dataset()
+        sample.look_at(dataset)
         try:
-            run, new = sample.job_to_follow(
-                sample.register_dataset(), weights, again=self._again, unless_running=self._once
-            )
+            run, new = sample.job_to_follow(dataset, weights, again=self._again, unless_running=self._once)
         except Refused as refusal:
             texts = [
                 message(problem, language()) for problem in refusal.verdict.problems if problem.severity == "error"

@@ -16,6 +16,8 @@ from engine.samples import STATION_MASTER, demo_spec
 from jobs.models import Dataset, Job, Run, Team, Weights
 from jobs.states import ENDED
 from jobs.submit import submit
+from webui.dataset_forms import default_asked
+from webui.datasets.asking import ask_quietly
 from webui.demo.setting_up import MEMBERS, TEAM
 
 TINY = "tiny"
@@ -35,9 +37,14 @@ def register_dataset() -> Dataset:
         shutil.copyfile(STATION_MASTER, path)
     rows = len(json.loads(path.read_text(encoding="utf-8")))
     team, user = team_and_user()
-    values = {"name": "Station master (sample)", "format": "alpaca", "rows": rows, "created_by": user}
-    dataset, _ = Dataset.objects.update_or_create(team=team, path=str(path), defaults=values)
+    values = {"name": "Station master (sample)", "format": "alpaca", "rows": rows, "created_by": user, "removed": None}
+    dataset, _ = Dataset.with_removed.update_or_create(team=team, path=str(path), defaults=values)
     return dataset
+
+
+def look_at(dataset: Dataset) -> None:
+    """Have its report made, with the sample model's tokenizer: its page has something to show at once."""
+    ask_quietly(dataset, default_asked(dataset), team_and_user()[1])
 
 
 def weights_folder(choice: str) -> Path:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from unicodedata import category
 
 from django.db import models
 from django.utils.translation import gettext as _
+
+from jobs.models.table_rules import CONTROL, unseen
 
 TRUE, FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
 EMPTY = ("", "-")
@@ -17,7 +18,6 @@ _BEGINS = "=+-@\t\r\n＝＋－＠"
 """A spreadsheet takes what begins so for a formula; an eastern one the wide signs, too."""
 _FORMULA = re.compile(f"'*[{re.escape(_BEGINS)}]")
 _ESCAPED = re.compile(f"'+[{re.escape(_BEGINS)}]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _WHOLE = re.compile(r"([+-]?\d+)\.0+")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
@@ -52,7 +52,7 @@ def parse(field: models.Field[Any, Any], text: str) -> Any:
         return _number(whole[1] if whole else text, int, _("%(text)s is no whole number."))
     if isinstance(field, models.FloatField):
         return _number(text, float, _("%(text)s is no number."))
-    if _CONTROL.search(text):
+    if CONTROL.search(text):
         raise ValueError(_("There is a control character in it."))
     return text if isinstance(field, models.TextField) else _line(text)
 
@@ -60,9 +60,9 @@ def parse(field: models.Field[Any, Any], text: str) -> Any:
 def _line(text: str) -> str:
     """Names are compared letter by letter: what nobody sees must not make another one of them."""
     shown = text.strip()
-    unseen = [letter for letter in shown if letter != " " and category(letter) in ("Zs", "Zl", "Zp", "Cf")]
-    if unseen:
-        raise ValueError(_("There is an invisible character in it (U+%(code)s).") % {"code": f"{ord(unseen[0]):04X}"})
+    letter = unseen(shown)
+    if letter is not None:
+        raise ValueError(_("There is an invisible character in it (U+%(code)s).") % {"code": f"{ord(letter):04X}"})
     return shown
 
 

@@ -7,6 +7,7 @@ from webui.views import assets, datasets, uploads
 urlpatterns = [
     path("datasets/", assets.dataset_list, name="dataset-list"),
     path("datasets/<int:dataset_id>/", datasets.dataset_detail, name="dataset"),
+    path("datasets/<int:dataset_id>/remove/", datasets.dataset_remove, name="dataset-remove"),
     path("datasets/<int:dataset_id>/inspect/", datasets.dataset_inspect, name="dataset-inspect"),
     path("datasets/<int:dataset_id>/rows/<int:row>/", datasets.dataset_row, name="dataset-row"),
     path(

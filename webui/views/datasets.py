@@ -22,6 +22,7 @@ from engine.dataset_report import DatasetReport
 from jobs.datasets import rows
 from jobs.datasets.inspections import DROPS, NothingThere, TooMany, ask, read_report, record
 from jobs.datasets.process import progress
+from jobs.datasets.removing import remove
 from jobs.datasets.versions import PIECE
 from jobs.models import AuditEvent, Dataset, Inspection
 from webui.dataset_forms import FORMAT, InspectForm, default_asked
@@ -66,6 +67,21 @@ def dataset_inspect(request: HttpRequest, dataset_id: int) -> HttpResponse:
     response = redirect("dataset", dataset.pk)
     response["Location"] += f"?report={inspection.pk}"
     return response
+
+
+@require_POST
+@login_required
+@never_cache
+def dataset_remove(request: HttpRequest, dataset_id: int) -> HttpResponse:
+    """Take a dataset out of the list, once it is confirmed."""
+    dataset = _dataset(request, dataset_id)
+    if request.POST.get("confirmed") != "1":
+        messages.error(request, _("Nothing was taken out: it was not confirmed."))
+        return redirect("dataset", dataset.pk)
+    deleted = remove(dataset, _person(request))
+    words = _("“%(name)s” is taken out, and its file is deleted.") if deleted else _("“%(name)s” is taken out.")
+    messages.success(request, words % {"name": dataset.name})
+    return redirect("dataset-list")
 
 
 @require_safe

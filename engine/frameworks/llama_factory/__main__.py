@@ -35,9 +35,9 @@ def preprocess(stage: StageFile, emitter: Emitter) -> None:
     """Write the rows, their entry, and what became of them."""
     train, folder = stage.spec.train, stage.folder
     path = train.dataset.path
-    count = rewrite(stage, emitter, folder.data / "train.jsonl", lambda sample: rows.row(sample, path))
+    told = rewrite(stage, emitter, folder.data / "train.jsonl", lambda sample: rows.row(sample, path))
     write_atomic(folder.data / "dataset_info.json", rows.info(train.stage))
-    write_atomic(folder.data / "report.json", json.dumps({"rows_written": count}, indent=2) + "\n")
+    write_atomic(folder.data / "report.json", json.dumps({"rows_written": told["rows_kept"], **told}, indent=2) + "\n")
 
 
 def tidy(folder: RunFolder, *, recovers: bool) -> None:

@@ -30,6 +30,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
         for name in ("role", "content", "user", "assistant", "observation", "function", "system")
     },
     "train.dataset.template": (PLANNER, "template"),
+    "train.dataset.broken_rows": (PREPROCESS,),
     "train.dataset.train_on": ("mask_history", "train_on_prompt"),
     "train.packing": ("packing", "neat_packing"),
     "train.seq_length": ("cutoff_len",),
@@ -47,7 +48,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.layout.context_parallel_size": (REFUSED,),
     "train.layout.expert_parallel_size": (REFUSED,),
     "train.layout.zero_stage": (PLANNER, "deepspeed"),
-    "train.layout.recompute": (PLANNER, "disable_gradient_checkpointing"),
+    "train.layout.recompute": (REFUSED, "disable_gradient_checkpointing"),
     "train.lora.rank": ("lora_rank",),
     "train.lora.alpha": ("lora_alpha",),
     "train.lora.dropout": ("lora_dropout",),

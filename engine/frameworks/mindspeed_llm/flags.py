@@ -32,6 +32,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     },
     "train.dataset.template": (REFUSED,),
     "train.dataset.train_on": (REFUSED,),
+    "train.dataset.broken_rows": (STEPS,),
     "train.packing": (REFUSED,),
     "train.seq_length": ("--seq-length", "--max-position-embeddings"),
     "train.micro_batch_size": ("--micro-batch-size",),

@@ -40,6 +40,7 @@ READ_BY: dict[str, tuple[str, ...]] = {
     "train.dataset.tags.system": (PREPROCESS,),
     "train.dataset.template": (PREPROCESS,),
     "train.dataset.train_on": (PREPROCESS,),
+    "train.dataset.broken_rows": (PREPROCESS,),
     "train.seq_length": (PREPROCESS, TRAIN),
     "train.micro_batch_size": (PLANNER,),
     "train.global_batch_size": (PLANNER,),

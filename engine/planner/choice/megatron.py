@@ -11,7 +11,7 @@ from engine.plan import Layout, Reason
 from engine.planner.ask import Ask
 from engine.planner.choice.chosen import Choice, because, percent
 from engine.planner.choice.micro_batch import raised
-from engine.planner.layouts import CONTEXT_ABOVE, is_even, legal
+from engine.planner.layouts import CONTEXT_ABOVE, divides_length, is_even, legal
 from engine.planner.memory import Estimate, Setting, device, estimate
 from engine.planner.sizing import wish_of
 
@@ -56,9 +56,11 @@ def _estimates(ask: Ask, setting: Setting, effort: Effort) -> Iterator[Estimate]
 
 
 def _divides(ask: Ask, layout: Layout) -> bool:
-    """Can the requested batch be shared out over the replicas?"""
-    total, micro = ask.spec.train.global_batch_size, ask.spec.train.micro_batch_size or 1
-    return total is None or total % (micro * layout.data_parallel_size) == 0
+    """Can the requested batch be shared out over the replicas, and a sample be cut?"""
+    train = ask.spec.train
+    total, micro = train.global_batch_size, train.micro_batch_size or 1
+    shared = total is None or total % (micro * layout.data_parallel_size) == 0
+    return shared and divides_length(train.seq_length, layout.tensor_parallel_size, layout.context_parallel_size)
 
 
 def _is_of(layout: Layout, row: ParallelConfigRow) -> bool:

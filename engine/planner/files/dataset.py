@@ -10,10 +10,11 @@ from pathlib import Path, PurePath
 from engine import formats
 from engine.failures import Failure
 from engine.formats import DataFile
+from engine.formats.files import regular
 from engine.formats.kinds import records
 from engine.formats.records import Record
 from engine.formats.sample import Broken, Sample
-from engine.problems import Problem, Value
+from engine.problems import Problem, Severity, Value
 from engine.roots import Roots
 from engine.spec import ColumnNames, DatasetChoice
 
@@ -43,6 +44,9 @@ class Scan:
     """Files that only the engine's process can read: Parquet."""
     several: bool = False
     """Is there more than one file, so that a line alone says too little?"""
+    broken_off: int = 0
+    """Files of which nothing is read behind a broken row."""
+    first_off: Broken | None = None
     absent: tuple[tuple[str, str], ...] = ()
     """Fields of `columns` whose names the first row does not have."""
 
@@ -54,7 +58,7 @@ Choice = DatasetChoice | str | None
 def problems(path: str, choice: Choice, roots: Roots) -> Iterator[Problem]:
     """What is wrong with the files of a dataset; their rows are looked at if the format is known."""
     try:
-        files = formats.find(path, roots)
+        files = regular(formats.find(path, roots))
         facts = _facts(files, path)
         chosen = _chosen(choice)
         if chosen is None:
@@ -63,7 +67,7 @@ def problems(path: str, choice: Choice, roots: Roots) -> Iterator[Problem]:
         if wrong:
             yield _ending(wrong[0], chosen.format)
         else:
-            yield from _rows(path, chosen.format, _cached(files, facts, chosen))
+            yield from _rows(path, chosen, _cached(files, facts, chosen))
     except Failure as failure:
         yield failure.problem
     except OSError as error:
@@ -77,7 +81,7 @@ def rows(path: str, choice: Choice, roots: Roots) -> int | None:
     if chosen is None:
         return None
     try:
-        files = formats.find(path, roots)
+        files = regular(formats.find(path, roots))
         found = _cached(files, _facts(files, path), chosen)
     except (Failure, OSError):
         return None
@@ -153,6 +157,9 @@ def _count(row: Sample | Broken, found: Scan) -> None:
         found.broken += 1
         if len(found.first) < SHOWN:
             found.first.append(row)
+        if row.ends:
+            found.broken_off += 1
+            found.first_off = found.first_off or row
     elif _answers_nothing(row):
         found.empty_answers += 1
         found.first_empty = found.first_empty or row.line
@@ -184,19 +191,25 @@ def _answers_nothing(row: Sample) -> bool:
     return last is not None and not last.content.strip() and not last.tool_calls
 
 
-def _rows(path: str, choice: str, found: Scan) -> Iterator[Problem]:
+def _rows(path: str, choice: DatasetChoice, found: Scan) -> Iterator[Problem]:
     if found.looks_like is not None:
         yield Problem(
             code="dataset.other_format",
             field="train.dataset.format",
-            parameters={"format": choice, "looks_like": found.looks_like},
+            parameters={"format": choice.format, "looks_like": found.looks_like},
             nearest={"train.dataset.format": found.looks_like},
         )
-    elif found.broken:
-        yield _broken(path, found)
+    elif found.broken and choice.broken_rows == "refuse":
+        yield _broken(path, found, "dataset.broken_rows", "error")
+    elif found.rows and found.broken == found.rows and not found.unread and not found.partly:
+        yield _broken(path, found, "dataset.none_usable", "error")
     elif not found.rows and not found.unread:
         yield Problem(code="dataset.no_rows", field=PATH, parameters={"path": path[:200]})
     else:
+        if found.broken:
+            yield _broken(path, found, "dataset.rows_left_out", "warning")
+        if found.first_off is not None:
+            yield _broken_off(path, found, found.first_off)
         yield from _remarks(found)
 
 
@@ -217,12 +230,13 @@ def _place(row: Broken, several: bool) -> str:
     return f"{row.file}:{row.line}" if several else str(row.line)
 
 
-def _broken(path: str, found: Scan) -> Problem:
+def _broken(path: str, found: Scan, code: str, severity: Severity) -> Problem:
     first = found.first[0]
     lines = ", ".join(_place(row, found.several) for row in found.first) + (" …" if found.broken > SHOWN else "")
     return Problem(
-        code="dataset.broken_rows",
+        code=code,
         field=PATH,
+        severity=severity,
         parameters={
             **first.parameters,
             "path": path[:200],
@@ -233,3 +247,9 @@ def _broken(path: str, found: Scan) -> Problem:
             "lines": lines,
         },
     )
+
+
+def _broken_off(path: str, found: Scan, first: Broken) -> Problem:
+    place: dict[str, Value] = {"path": (first.file or path)[:200], "line": first.line, "why": first.reason}
+    parameters = {**first.parameters, **place, "count": found.broken_off}
+    return Problem(code="dataset.ends_left_out", field=PATH, severity="warning", parameters=parameters)

@@ -26,11 +26,12 @@ class Estimate:
 
     @property
     def share(self) -> float:
-        """Of the usable memory, runtime left aside on both sides; 0 where the capacity is not known."""
+        """Of the usable memory, runtime left aside on both sides; 0 where the capacity is not known, infinite where
+        the runtime alone takes it all."""
         if self.capacity is None:
             return 0.0
-        room = self.capacity - self.breakdown.runtime
-        return self.breakdown.used / room if room > 0 else inf
+        usable = self.capacity - self.breakdown.runtime
+        return self.breakdown.used / usable if usable > 0 else inf
 
     @property
     def fits(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from engine.catalog import HardwareRow, MinDevicesRow
+from engine.catalog import Catalog, HardwareRow, MinDevicesRow
 from engine.planner.ask import Ask, round_up
 from engine.planner.sizing import need_of
 from engine.problems import Problem, Value
@@ -14,14 +14,19 @@ from engine.tables_csv import ONE_DIE, OTHER_PAGES, SWAPPED
 
 def unknown_hardware(ask: Ask) -> Iterator[Problem]:
     if ask.hardware is None:
-        names = list(ask.catalog.hardware)
-        near = get_close_matches(ask.spec.hardware.lower(), names, n=1, cutoff=0.5)
-        yield Problem(
-            code="hardware.unknown",
-            field="hardware",
-            parameters={"hardware": ask.spec.hardware, "known": ", ".join(names)},
-            nearest={"hardware": near[0]} if near else {},
-        )
+        yield not_known(ask.catalog, ask.spec.hardware)
+
+
+def not_known(catalog: Catalog, name: str) -> Problem:
+    """Of any name, also one that no request can hold."""
+    names = list(catalog.hardware)
+    near = get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    return Problem(
+        code="hardware.unknown",
+        field="hardware",
+        parameters={"hardware": name, "known": ", ".join(names)},
+        nearest={"hardware": near[0]} if near else {},
+    )
 
 
 def step(ask: Ask) -> Iterator[Problem]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import gcd
+from math import gcd, lcm
 
 from engine.planner.ask import Ask, round_up
-from engine.planner.layouts import CONTEXT_ABOVE, MAX_TENSOR, pipeline_sizes
+from engine.planner.layouts import CONTEXT_ABOVE, MAX_TENSOR, divides_length, pipeline_sizes
 from engine.planner.memory.megatron import layers_of_stage
+from engine.planner.rules.devices import usable
 from engine.problems import Problem, Value
 
 SPLITS = ("tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size")
@@ -43,8 +44,16 @@ def product(ask: Ask) -> Iterator[Problem]:
             code="layout.product",
             field=f"train.layout.{max(sizes, key=lambda name: sizes[name])}",
             parameters={**sizes, "product": total, "devices": ask.spec.devices},
-            nearest={"devices": round_up(ask.spec.devices, total)},
+            nearest={"devices": _multiple(ask, total)},
         )
+
+
+def _multiple(ask: Ask, total: int) -> int:
+    """The least number of devices from the requested one up that `total` divides and the hardware gives out."""
+    number = round_up(ask.spec.devices, total)
+    while ask.hardware is not None and usable(number, ask.hardware) != number:
+        number = round_up(usable(number, ask.hardware), total)
+    return number
 
 
 def heads(ask: Ask) -> Iterator[Problem]:
@@ -86,6 +95,26 @@ def _not_of(ask: Ask, name: str, value: Value, nearest: Value) -> Problem:
         parameters={"framework": ask.spec.framework, "name": name, "value": value, "most": nearest},
         nearest={f"train.layout.{name}": nearest},
     )
+
+
+def fixed_in_framework(ask: Ask) -> Iterator[Problem]:
+    """LLaMA-Factory recomputes on accelerators always and on a CPU never, where it runs without DeepSpeed, too."""
+    wish = ask.spec.train.layout
+    if ask.spec.framework != "llama-factory":
+        return
+    fixed: dict[str, Value] = {"recompute": "none", "zero_stage": 0} if ask.on_cpu else {"recompute": "full"}
+    for name, only in fixed.items():
+        value = getattr(wish, name)
+        if value not in (None, only):
+            place = f"train.layout.{name}"
+            parameters = {"framework": ask.spec.framework, "hardware": ask.spec.hardware, "name": name}
+            yield Problem(
+                code="layout.fixed_in_framework",
+                field=place,
+                fault="software",
+                parameters={**parameters, "only": only, "value": value},
+                nearest={place: None},
+            )
 
 
 def tensor_in_node(ask: Ask) -> Iterator[Problem]:
@@ -143,6 +172,26 @@ def context(ask: Ask) -> Iterator[Problem]:
             parameters={"seq_length": length, "limit": CONTEXT_ABOVE},
             nearest={"train.layout.context_parallel_size": None},
         )
+
+
+def length(ask: Ask) -> Iterator[Problem]:
+    """Sizes that are asked for must cut a sample evenly."""
+    wish, tokens = ask.spec.train.layout, ask.spec.train.seq_length
+    tensor, split = wish.tensor_parallel_size or 1, wish.context_parallel_size or 1
+    if ask.spec.framework != "mindspeed-llm" or divides_length(tokens, tensor, split):
+        return
+    unit = split * lcm(tensor, 2 if split > 1 else 1)
+    yield Problem(
+        code="layout.length",
+        field="train.seq_length",
+        parameters={
+            "seq_length": tokens,
+            "tensor_parallel_size": tensor,
+            "context_parallel_size": split,
+            "unit": unit,
+        },
+        nearest={"train.seq_length": round_up(tokens, unit)},
+    )
 
 
 def context_family(ask: Ask) -> Iterator[Problem]:

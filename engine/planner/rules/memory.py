@@ -6,10 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from math import inf, isqrt
 
+from engine.plan import Layout
 from engine.planner.ask import Ask, round_up
 from engine.planner.choice.native_micro import native_micro
 from engine.planner.fitting import ANY, MOST_NODES, counts, fits, smallest
-from engine.planner.layouts import legal, of_native
+from engine.planner.layouts import LARGEST_CUT, divides_length, legal, of_native
 from engine.planner.memory import Estimate, Setting, device, estimate
 from engine.planner.memory.constants import GIB, LITTLE_ROOM
 from engine.planner.rules import layout
@@ -60,7 +61,14 @@ def no_layout(ask: Ask) -> Iterator[Problem]:
 
 
 def _errors_of_sizes(ask: Ask) -> Iterator[bool]:
-    for rule in (layout.product, layout.heads, layout.stages, layout.experts, layout.not_of_framework):
+    for rule in (
+        layout.product,
+        layout.heads,
+        layout.stages,
+        layout.experts,
+        layout.not_of_framework,
+        layout.fixed_in_framework,
+    ):
         yield from (problem.severity == "error" for problem in rule(ask))
 
 
@@ -159,8 +167,7 @@ def batch_of_layouts(ask: Ask) -> Iterator[Problem]:
         return
     if ask.replicas is not None or not fits(setting, devices, wish):
         return
-    recompute, most = wish.recompute or "full", device.capacity(setting) or inf
-    layouts = list(legal(setting, devices, wish, recompute=recompute, reuse=True, most=most))
+    layouts = _layouts(setting, ask)
     sharing = (one for one in layouts if total % (micro * one.data_parallel_size) == 0)
     if not any(estimate(setting, one).fits for one in sharing):
         layouts.sort(key=lambda one: one.data_parallel_size)
@@ -171,6 +178,39 @@ def batch_of_layouts(ask: Ask) -> Iterator[Problem]:
             parameters={"global_batch_size": total, "devices": devices, "unit": least},
             nearest={"train.global_batch_size": round_up(total, least)},
         )
+
+
+def length_of_layouts(ask: Ask) -> Iterator[Problem]:
+    """With no layout that fits, and shares out the batch, can a sample be cut evenly."""
+    setting, train = _judged(ask), ask.spec.train
+    tokens, total, micro = train.seq_length, train.global_batch_size, train.micro_batch_size or 1
+    if setting is None or ask.spec.framework != "mindspeed-llm" or tokens % LARGEST_CUT == 0 or any(layout.length(ask)):
+        return
+    layouts = _layouts(setting, ask)
+    sharing = [one for one in layouts if total is None or total % (micro * one.data_parallel_size) == 0]
+    even = (one for one in sharing if divides_length(tokens, *_cut(one)))
+    if any(estimate(setting, one).fits for one in even):
+        return
+    cuts = {_cut(one) for one in sharing if estimate(setting, one).fits}
+    if not cuts:
+        return
+    unit = next(unit for unit in (2**power for power in range(8)) if any(divides_length(unit, *cut) for cut in cuts))
+    yield Problem(
+        code="layout.length_none",
+        field="train.seq_length",
+        parameters={"seq_length": tokens, "devices": ask.spec.devices, "unit": unit},
+        nearest={"train.seq_length": round_up(tokens, unit)},
+    )
+
+
+def _cut(layout: Layout) -> tuple[int, int]:
+    return layout.tensor_parallel_size, layout.context_parallel_size
+
+
+def _layouts(setting: Setting, ask: Ask) -> list[Layout]:
+    """Those that may fit, with all on that saves memory."""
+    wish, most = wish_of(ask), device.capacity(setting) or inf
+    return list(legal(setting, ask.spec.devices, wish, recompute=wish.recompute or "full", reuse=True, most=most))
 
 
 def native_estimate(ask: Ask, processes: int = 1) -> Problem | None:

@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from engine.catalog import Catalog
 from engine.planner.ask import Ask
 from engine.problems import Problem
 
 
 def unknown(ask: Ask) -> Iterator[Problem]:
     if ask.model is None:
-        near = get_close_matches(ask.spec.model.lower(), list(ask.catalog.models), n=3, cutoff=0.5)
-        yield Problem(
-            code="model.unknown",
-            field="model",
-            parameters={"model": ask.spec.model, "near": ", ".join(near) or "-"},
-            nearest={"model": near[0]} if near else {},
-        )
+        yield not_known(ask.catalog, ask.spec.model)
+
+
+def not_known(catalog: Catalog, name: str) -> Problem:
+    """Of any name, also one that no request can hold."""
+    near = get_close_matches(name.lower(), list(catalog.models), n=3, cutoff=0.5)
+    return Problem(
+        code="model.unknown",
+        field="model",
+        parameters={"model": name, "near": ", ".join(near) or "-"},
+        nearest={"model": near[0]} if near else {},
+    )
 
 
 def retired(ask: Ask) -> Iterator[Problem]:

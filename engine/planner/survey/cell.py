@@ -15,7 +15,7 @@ from engine.planner.rules import model as model_rules
 from engine.planner.rules.memory import native_estimate
 from engine.planner.shape import STAND_IN
 from engine.problems import Problem
-from engine.spec import JobSpec
+from engine.spec import LONGEST_SAMPLE, SHORTEST_SAMPLE, JobSpec
 
 State = Literal["printed", "estimate", "unsupported", "never", "unknown"]
 STRATEGIES = ("full", "lora")
@@ -85,9 +85,9 @@ def ask_of(
 def unknown(catalog: Catalog, *, model: str | None = None, hardware: str | None = None) -> Problem | None:
     """What the check says of a name that is not in the catalog."""
     if model is not None and model not in catalog.models:
-        return next(model_rules.unknown(ask_of(catalog, model, "native", "-", "full", 8)))
+        return model_rules.not_known(catalog, model)
     if hardware is not None and hardware not in catalog.hardware:
-        return next(device_rules.unknown_hardware(ask_of(catalog, "-", "native", hardware, "full", 8)))
+        return device_rules.not_known(catalog, hardware)
     return None
 
 
@@ -111,11 +111,13 @@ def cell_of(ask: Ask) -> Cell:
 
 
 def lengths_of(catalog: Catalog, model: ModelRow) -> list[int]:
-    """Printed lengths and LENGTHS up to the model's longest; that one alone where it is shorter than all."""
+    """Printed lengths and LENGTHS up to the model's longest; that one alone where it is shorter than all. Of a length
+    that no request can have there is nothing to ask."""
     longest = model.max_position_embeddings
     printed = {row.seq_length for row in catalog.min_devices.values() if row.model == model.name}
     usual = {length for length in LENGTHS if longest is None or length <= longest}
-    return sorted(printed | usual) or [longest or LENGTHS[0]]
+    found = printed | usual or {longest or LENGTHS[0]}
+    return sorted(length for length in found if SHORTEST_SAMPLE <= length <= LONGEST_SAMPLE)
 
 
 def places(catalog: Catalog) -> list[tuple[str, str]]:

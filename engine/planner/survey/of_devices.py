@@ -12,6 +12,7 @@ from engine.planner.rules import devices as rules
 from engine.planner.sizing import setting_of
 from engine.planner.survey.cell import STRATEGIES, Cell, ask_of, cell_of, lengths_of, places
 from engine.problems import Problem
+from engine.spec import LARGEST_WORLD
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class Shelf:
 
 def of_devices(catalog: Catalog, hardware: str, devices: int) -> Shelf:
     """Raises KeyError for hardware that is not in the catalog."""
+    if devices > LARGEST_WORLD:
+        too_many = Problem(code="shape.too_large", field="devices", parameters={"limit": LARGEST_WORLD})
+        return Shelf(hardware, devices, (too_many,), (), ())
     names = [name for name, place in places(catalog) if place == hardware]
     asked = ask_of(catalog, "-", names[0] if names else "native", catalog.hardware[hardware].name, "full", 8, devices)
     problems = (*rules.step(asked), *rules.nodes(asked))

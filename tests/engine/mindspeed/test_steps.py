@@ -15,6 +15,7 @@ from engine.frameworks.mindspeed_llm.idx import Unreadable, counts
 from engine.frameworks.mindspeed_llm.stages import stages
 from engine.frameworks.mindspeed_llm.steps import exported, kept, model, original, rows, start, trained
 from engine.plan import Batch, Layout
+from engine.preparation import Dropped
 from engine.run_folder import newest_checkpoint
 from engine.spec import JobSpec
 from engine.stage_file import StageFile
@@ -114,6 +115,8 @@ def kept_of(tmp_path: Path, lengths: list[int], read: int, **changes: Any) -> St
     name = "train_text_document" if pretrain else "train_packed_input_ids_document"
     standin.write_dataset(made.folder.data / name, lengths)
     (made.folder.data / "rows.jsonl").write_text("{}\n" * read)
+    told = {"rows_read": read + 1, "rows_kept": read, **Dropped({"json.syntax": {"rows": 1, "examples": []}}).to_json()}
+    (made.folder.data / "rows.json").write_text(json.dumps(told))
     kept.main(made, Emitter(tmp_path / "emitted.jsonl"))
     return made
 
@@ -121,7 +124,8 @@ def kept_of(tmp_path: Path, lengths: list[int], read: int, **changes: Any) -> St
 def test_rows_that_upstream_has_dropped_are_counted_and_told(tmp_path: Path) -> None:
     made = kept_of(tmp_path, [10, 20], read=3)
     report = json.loads((made.folder.data / "report.json").read_text())
-    assert (report["rows_read"], report["rows_kept"], report["samples"]) == (3, 2, 2)
+    assert (report["rows_read"], report["rows_kept"], report["samples"]) == (4, 2, 2)
+    assert {one["reason"]: one["rows"] for one in report["rows_dropped"]} == {"json.syntax": 1, kept.TOO_LONG: 1}
     told = json.loads((tmp_path / "emitted.jsonl").read_text())["data"]["problem"]
     assert (told["code"], told["parameters"]["dropped"]) == ("mindspeed_llm.rows_dropped", 1)
 

@@ -12,12 +12,15 @@ from pathlib import Path
 from engine.events import Emitter
 from engine.failures import Failure
 from engine.frameworks.mindspeed_llm.idx import Unreadable, counts
+from engine.frameworks.mindspeed_llm.steps.rows import REPORT
 from engine.problems import Problem
 from engine.run_folder import write_atomic
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 
 PATH = "train.dataset.path"
+TOO_LONG = "row.too_long_for_mindspeed"
+"""It names none of them."""
 PRETRAIN, SFT = "train_text_document.idx", "train_packed_input_ids_document.idx"
 
 
@@ -38,8 +41,10 @@ def main(stage: StageFile, emitter: Emitter) -> None:
         raise Failure("preprocess.no_samples", PATH, path=train.dataset.path, report=sentence)
     if dropped > 0:
         emitter.emit("problem", problem=_dropped(read, dropped, train.seq_length).model_dump(mode="json"))
-    report = {
-        "rows_read": read,
+    told = json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    if dropped > 0:
+        told["rows_dropped"].append({"reason": TOO_LONG, "rows": dropped, "examples": []})
+    report = told | {
         "rows_kept": found.sequences,
         "samples": samples,
         "seq_length": train.seq_length,

@@ -7,6 +7,7 @@ checked here leave none of that open: conversations become ShareGPT's, texts one
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
@@ -14,16 +15,20 @@ from engine.events import Emitter
 from engine.failures import Failure
 from engine.formats import Message, Sample
 from engine.frameworks.rewriting import PATH, rewrite
+from engine.run_folder import write_atomic
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
 
 NAME = "rows.jsonl"
+REPORT = "rows.json"
+"""What became of each row on the way into NAME: the first fields of an `engine.preparation.Preparation`."""
 SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt"}
 
 
 def main(stage: StageFile, emitter: Emitter) -> None:
     path = stage.spec.train.dataset.path
-    rewrite(stage, emitter, stage.folder.data / NAME, lambda sample: _row(sample, path))
+    told = rewrite(stage, emitter, stage.folder.data / NAME, lambda sample: _row(sample, path))
+    write_atomic(stage.folder.data / REPORT, json.dumps(told, indent=2) + "\n")
 
 
 def _row(sample: Sample, path: str) -> dict[str, Any]:
