@@ -42,10 +42,19 @@ class Configuration:
     strategy: str
     seq_length: int
     micro_batch_size: int
+    tensor: int = 1
+    pipeline: int = 1
+    replicas: int = 1
+    zero: int = 0
 
     @property
     def name(self) -> str:
-        return f"{self.model}-{self.strategy}-{self.seq_length}x{self.micro_batch_size}"
+        cut = f"-tp{self.tensor}-pp{self.pipeline}-dp{self.replicas}-zero{self.zero}" if self.processes > 1 else ""
+        return f"{self.model}-{self.strategy}-{self.seq_length}x{self.micro_batch_size}{cut}"
+
+    @property
+    def processes(self) -> int:
+        return self.tensor * self.pipeline * self.replicas
 
 
 MODELS = {
@@ -70,6 +79,13 @@ CONFIGURATIONS = (
     Configuration("10m", "full", 512, 1),
     Configuration("10m", "full", 2048, 1),
     Configuration("10m", "lora", 512, 2),
+    Configuration("60m", "full", 64, 2, tensor=2),
+    Configuration("60m", "full", 64, 2, pipeline=2),
+    Configuration("60m", "full", 64, 2, replicas=2),
+    Configuration("60m", "full", 64, 2, replicas=2, zero=1),
+    Configuration("60m", "full", 64, 2, replicas=2, zero=2),
+    Configuration("60m", "full", 64, 2, replicas=2, zero=3),
+    Configuration("60m", "lora", 64, 2, replicas=2, zero=3),
 )
 
 
@@ -78,16 +94,15 @@ def main() -> int:
     parser.add_argument("--only", help="configurations whose name holds this")
     chosen = [one for one in CONFIGURATIONS if (parser.parse_args().only or "") in one.name]
     with tempfile.TemporaryDirectory(prefix="ty-memory-") as folder:
-        print(f"{'configuration':22} {'estimate':>9} {'measured':>9}  ratio")
+        print(f"{'configuration':40} {'estimate':>9} {'measured':>9}  ratio")
         for one in chosen:
             expected, measured = estimated(one), peak(one, Path(folder))
-            print(f"{one.name:22} {expected:6.2f} GiB {measured:6.2f} GiB  {expected / measured:.2f}", flush=True)
+            print(f"{one.name:40} {expected:6.2f} GiB {measured:6.2f} GiB  {expected / measured:.2f}", flush=True)
     return 0
 
 
 def estimated(one: Configuration) -> float:
     """GiB of one process by the memory model."""
-    from engine.plan import Layout
     from engine.planner.memory import Setting, estimate
 
     setting = Setting(
@@ -99,7 +114,19 @@ def estimated(one: Configuration) -> float:
         memory_gib=None,
         on_cpu=True,
     )
-    return estimate(setting, Layout(devices=1, data_parallel_size=1)).breakdown.total / 2**30
+    return estimate(setting, layout_of(one)).breakdown.total / 2**30
+
+
+def layout_of(one: Configuration) -> Any:
+    from engine.plan import Layout
+
+    return Layout(
+        devices=one.processes,
+        tensor_parallel_size=one.tensor,
+        pipeline_parallel_size=one.pipeline,
+        data_parallel_size=one.replicas,
+        zero_stage=one.zero,
+    )
 
 
 def architecture(size: Dimensions) -> Any:
@@ -131,12 +158,13 @@ def architecture(size: Dimensions) -> Any:
 
 
 def peak(one: Configuration, folder: Path) -> float:
-    """GiB that the stage `train` had resident at its fullest."""
+    """GiB that the stage `train` had resident at its fullest; of several processes the largest."""
     model = folder / one.model
     if not model.exists():
         made(model, MODELS[one.model])
     stage = prepared(one, model, folder / one.name)
-    words = [sys.executable, "-m", "engine.training", str(stage)]
+    several = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(one.processes)]
+    words = [sys.executable, *(several if one.processes > 1 else []), "-m", "engine.training", str(stage)]
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout is not None
@@ -170,7 +198,7 @@ def made(folder: Path, size: Dimensions) -> None:
 def prepared(one: Configuration, model: Path, run: Path) -> Path:
     """The stage file of a training whose data have been preprocessed."""
     from engine.events import Emitter
-    from engine.plan import Batch, Layout
+    from engine.plan import Batch
     from engine.preprocess.__main__ import main as preprocess
     from engine.spec import JobSpec
     from engine.stage_file import StageFile
@@ -182,7 +210,7 @@ def prepared(one: Configuration, model: Path, run: Path) -> Path:
             "model_path": str(model),
             "framework": "native",
             "hardware": "cpu",
-            "devices": 1,
+            "devices": one.processes,
             "train": {
                 "stage": "pretrain",
                 "strategy": one.strategy,
@@ -194,12 +222,12 @@ def prepared(one: Configuration, model: Path, run: Path) -> Path:
     micro = one.micro_batch_size
     batch = Batch(
         micro_batch_size=micro,
-        global_batch_size=2 * micro,
+        global_batch_size=2 * micro * one.replicas,
         gradient_accumulation_steps=2,
         train_iters=ITERATIONS,
         epochs=None,
     )
-    layout = Layout(devices=1, data_parallel_size=1)
+    layout = layout_of(one)
     preprocess(StageFile(stage="preprocess", run_dir=str(run), spec=spec, layout=layout, batch=batch), Emitter(None))
     file = StageFile(stage="train", run_dir=str(run), spec=spec, layout=layout, batch=batch)
     place = file.folder.stage("train")

@@ -159,8 +159,8 @@ def native(options: argparse.Namespace) -> dict[str, Any]:
 
     from engine.events import Emitter
     from engine.training.__main__ import train
-    from engine.training.parallel import joined
     from engine.training.stop import StopRequest
+    from engine.training.world import joined
 
     marks = Marks()
 
@@ -173,8 +173,8 @@ def native(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(dir=options.folder) as run:
         made = stage_file(options, "train", Path(options.model), Path(run))
         shutil.copytree(options.folder / "data" / "data", made.folder.data, dirs_exist_ok=True)
-        with joined() as replicas:
-            train(made, Clock(None), replicas, StopRequest())
+        with joined(made.layout) as world:
+            train(made, Clock(None), world, StopRequest())
     return vars(marks)
 
 

@@ -39,7 +39,7 @@ class Ask:
 
     @property
     def on_cpu(self) -> bool:
-        """Processes on a CPU, each of which holds the whole model, whatever the framework."""
+        """Processes on a CPU, or of our own engine."""
         return self.spec.framework == "native" or self.spec.hardware == "cpu"
 
     @property
@@ -63,7 +63,10 @@ class Ask:
         sizes: list[int | None] = [1]
         if self.framework.splits_models:
             layout = self.spec.train.layout
-            sizes = [layout.tensor_parallel_size, layout.pipeline_parallel_size, layout.context_parallel_size or 1]
+            native = self.spec.framework == "native"
+            usual = 1 if native else None  # should more be chosen, it leaves fewer replicas, which divide the batch too
+            sizes = [layout.tensor_parallel_size or usual, layout.pipeline_parallel_size or usual]
+            sizes.append(1 if native else layout.context_parallel_size or 1)
         product = 1
         for size in sizes:
             if size is None:

@@ -6,12 +6,11 @@ from engine.plan import Batch, Layout, Reason
 from engine.planner.ask import Ask, round_up
 from engine.planner.choice import because
 from engine.planner.choice.deepspeed import rows_of
+from engine.planner.choice.native_micro import USUAL_NATIVE
 from engine.spec import JobSpec
 
-TOKENS_AT_ONCE = 4096
-"""A micro-batch is chosen to hold at most this many tokens, so that logits and activations stay small."""
-USUAL_BATCH = {"native": 8, "mindspeed-llm": 64}
-"""Samples of one iteration where the person does not say: few on a CPU, which is slow; as many as most published
+USUAL_BATCH = {"native": USUAL_NATIVE, "mindspeed-llm": 64}
+"""Samples of one iteration where the person does not say: as many as most published
 MindSpeed-LLM scripts have."""
 USUAL_ACCUMULATION = 8
 """LLaMA-Factory's in nearly all rows of the vendor's table."""
@@ -28,21 +27,6 @@ def batch(ask: Ask, layout: Layout, micro: int, reasons: list[Reason]) -> Batch:
         train_iters=spec.train.train_iters,
         epochs=_epochs(spec, reasons),
     )
-
-
-def native_micro(spec: JobSpec, replicas: int, reasons: list[Reason]) -> int:
-    """The requested one, else the largest that divides the samples of a replica and keeps to TOKENS_AT_ONCE."""
-    train, usual = spec.train, USUAL_BATCH["native"]
-    if train.micro_batch_size is not None:
-        return train.micro_batch_size
-    share = usual if train.global_batch_size is None else train.global_batch_size // replicas
-    most = max(1, TOKENS_AT_ONCE // train.seq_length)
-    if train.global_batch_size is None:
-        most = min(most, max(1, usual // replicas))
-    micro = max(number for number in range(1, min(share, most) + 1) if share % number == 0)
-    parameters = {"micro_batch_size": micro, "tokens": TOKENS_AT_ONCE, "seq_length": train.seq_length}
-    reasons.append(because("batch.micro_batch_size", "reason.micro_batch_size", **parameters))
-    return micro
 
 
 def _total(ask: Ask, layout: Layout, micro: int, reasons: list[Reason]) -> int:

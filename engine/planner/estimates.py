@@ -59,7 +59,7 @@ def _row(shape: Architecture, hardware: HardwareRow, strategy: str, seq_length: 
     )
     for devices in (number for number in counts(hardware) if number <= hardware.devices_per_node):
         for stage in ZERO_STAGES if devices > 1 else (0,):
-            if fits(setting, devices, LayoutRequest(zero_stage=stage)):
+            if fits(setting, devices, _wish(stage)):
                 return MinDevicesRow(
                     model=shape.model,
                     strategy=strategy,
@@ -75,8 +75,12 @@ def _row(shape: Architecture, hardware: HardwareRow, strategy: str, seq_length: 
     return None
 
 
+def _wish(zero_stage: int) -> LayoutRequest:
+    return LayoutRequest(tensor_parallel_size=1, pipeline_parallel_size=1, zero_stage=zero_stage)
+
+
 def _note(setting: Setting, devices: int, stage: int) -> str:
-    found = smallest(setting, devices, LayoutRequest(zero_stage=stage))
+    found = smallest(setting, devices, _wish(stage))
     assert found is not None
     assert found.capacity is not None
     needed, capacity = found.breakdown.total / GIB, found.capacity / GIB

@@ -87,7 +87,28 @@ def legal(
         for stage in _chosen(wish.zero_stage, stages):
             yield Layout(devices=devices, data_parallel_size=devices, zero_stage=stage, recompute="full")
     else:
-        yield Layout(devices=devices, data_parallel_size=devices, zero_stage=wish.zero_stage or 0)
+        yield from of_native(setting.shape, devices, wish)
+
+
+def of_native(shape: Architecture | None, devices: int, wish: LayoutRequest) -> Iterator[Layout]:
+    """Layouts of our own engine, the least cut first. shape: null, and only the sizes asked for are tried."""
+    heads = 1 if shape is None else gcd(shape.num_attention_heads, shape.key_value_heads_to_split)
+    layers = 1 if shape is None else shape.num_hidden_layers
+    tensors = _chosen(wish.tensor_parallel_size, [size for size in _divisors(devices) if heads % size == 0])
+    pipelines = _chosen(wish.pipeline_parallel_size, [size for size in _divisors(devices) if size <= layers])
+    sizes = [(tensor, pipeline) for tensor in tensors for pipeline in pipelines if devices % (tensor * pipeline) == 0]
+    for tensor, pipeline in sorted(sizes, key=lambda pair: (pair[0] * pair[1], pair[0])):
+        replicas = devices // (tensor * pipeline)
+        if shape is not None and (heads % tensor or pipeline > layers):
+            continue
+        for stage in _chosen(wish.zero_stage, (0, 1, 2, 3)) if replicas > 1 else (0,):
+            yield Layout(
+                devices=devices,
+                tensor_parallel_size=tensor,
+                pipeline_parallel_size=pipeline,
+                data_parallel_size=replicas,
+                zero_stage=stage,
+            )
 
 
 def _layout(devices: int, wish: LayoutRequest, sizes: Sizes, recompute: str, reuse: bool) -> Layout:

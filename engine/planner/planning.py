@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from engine.catalog import Catalog
 from engine.frameworks import stages
-from engine.plan import Layout, Memory, Plan, Reason
+from engine.plan import Memory, Plan, Reason
 from engine.planner.ask import Ask
-from engine.planner.batching import batch, native_micro
+from engine.planner.batching import batch
 from engine.planner.checking import check
 from engine.planner.choice import Choice, because, choose
 from engine.planner.eta import eta
-from engine.planner.memory import estimate
-from engine.planner.sizing import setting_of
 from engine.problems import Problem
 from engine.spec import JobSpec
 
@@ -32,7 +30,7 @@ def plan(spec: JobSpec, catalog: Catalog) -> Plan:
     if any(problem.severity == "error" for problem in problems):
         raise Unplannable(problems)
     ask = Ask(spec, catalog)
-    choice = _native(ask) if ask.on_cpu else choose(ask)
+    choice = choose(ask)
     if choice is None:
         parameters = {"devices": ask.spec.devices, "seq_length": ask.spec.train.seq_length}
         raise Unplannable([Problem(code="layout.none", field="devices", parameters=parameters)])
@@ -50,18 +48,6 @@ def _nodes(ask: Ask) -> int:
     if ask.hardware is None or ask.hardware.name == "cpu":
         return 1
     return -(-ask.spec.devices // ask.hardware.devices_per_node)
-
-
-def _native(ask: Ask) -> Choice:
-    """Data parallel alone: every process holds the whole model."""
-    devices, reasons = ask.spec.devices, list[Reason]()
-    code = "reason.one_process" if devices == 1 else "reason.data_parallel"
-    reasons.append(because("layout.data_parallel_size", code, devices=devices))
-    layout = Layout(devices=devices, data_parallel_size=devices)
-    micro = native_micro(ask.spec, devices, reasons)
-    setting = setting_of(ask, micro_batch_size=micro)
-    found = None if setting is None else estimate(setting, layout)
-    return Choice(layout, micro, found, tuple(reasons))
 
 
 def _memory(ask: Ask, choice: Choice, reasons: list[Reason]) -> Memory | None:

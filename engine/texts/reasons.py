@@ -8,6 +8,14 @@ TEXTS = {
         "Each of the {devices} processes holds the whole model and takes its share of every batch.",
         "{devices} 个进程各自容纳整个模型，并分担每一批数据。",
     ),
+    "reason.cut_model": Text(
+        "{data_parallel_size} replicas share out every batch; the matrices and layers of each are cut into {parts}.",
+        "{data_parallel_size} 个副本分担每一批数据，每个副本的矩阵和层切成 {parts} 份。",
+    ),
+    "reason.cut_to_fit": Text(
+        "{value}: with less the model does not fit; so it takes {percent} % of the usable memory.",
+        "取 {value}：更小则放不下；如此占可用内存的 {percent} %。",
+    ),
     "reason.micro_batch_size": Text(
         "{micro_batch_size} at a time: at length {seq_length} this is the most that keeps to {tokens} tokens and "
         "divides the share of a process.",

@@ -219,8 +219,9 @@ TEXTS = {
         "如需使用，请选择 lora 策略。",
     ),
     "layout.not_yet": Text(
-        "The native framework does not support {name} = {value} in this release; it is data parallel only.",
-        "本版本的 native 框架不支持 {name} = {value}，只支持数据并行。",
+        "The native framework does not support {name} = {value} in this release: it has data, tensor and pipeline "
+        "parallel and ZeRO.",
+        "本版本的 native 框架不支持 {name} = {value}，只支持数据并行、张量并行、流水线并行和 ZeRO。",
         "Leave it empty.",
         "请留空。",
     ),

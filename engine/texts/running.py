@@ -217,6 +217,25 @@ TEXTS = {
         "Use the checkpoint with the model and the strategy that it was made with.",
         "请使用生成该检查点时的模型和策略。",
     ),
+    "checkpoint.other_release": Text(
+        "The checkpoint in {path} was written by another release, which kept its weights in other files.",
+        "{path} 中的检查点由其他版本写入，其权重文件的格式不同。",
+        "Start the training anew, or finish it with the release that it was begun with.",
+        "请重新开始训练，或使用开始训练时的版本完成训练。",
+    ),
+    "train.unusual_head": Text(
+        "{model} does more after its last layer than to multiply with the head: its logits differ by {difference} "
+        "from that product, of which the loss is made.",
+        "{model} 在最后一层之后不只是与输出头相乘：其 logits 与该乘积相差 {difference}，而损失由该乘积计算。",
+        "Choose another model, or train this one with another framework.",
+        "请选择其他模型，或使用其他框架训练该模型。",
+    ),
+    "layout.no_tensor_plan": Text(
+        "{model} cannot be split for tensor parallel: there is no plan for it, or one that has not been tried here.",
+        "{model} 不能做张量并行切分：没有切分方案，或该方案在此尚未验证。",
+        "Leave the tensor parallel size empty; pipeline parallel and ZeRO work.",
+        "请将张量并行大小留空；可以使用流水线并行和 ZeRO。",
+    ),
     "train.wrong_world": Text(
         "{started} processes were started, but {planned} were planned.",
         "启动了 {started} 个进程，但计划为 {planned} 个。",

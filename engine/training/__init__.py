@@ -1,1 +1,2 @@
-"""Stage `train` of the native framework: one process, or several data-parallel ones under torchrun."""
+"""Stage `train` of the native framework: one process, or several under torchrun that share out
+data, layers and matrices."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -12,59 +13,74 @@ from engine.failures import Failure, Stopped
 from engine.preprocess.store import opened
 from engine.stage_file import StageFile
 from engine.stage_process import run_stage
-from engine.training.build import build
+from engine.training.build import build, prepare
 from engine.training.data import Shape
-from engine.training.packing import require_isolation
-from engine.training.parallel import Replicas, joined
+from engine.training.proofs import require_isolation, require_plain_head
 from engine.training.report import Reporter
 from engine.training.samples import Samples, answer
 from engine.training.stop import StopRequest
+from engine.training.trainer import Trainer
+from engine.training.world import World, joined
+from engine.weights import checkpoint
 from engine.weights.load import load_model, load_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 def main(stage: StageFile, emitter: Emitter) -> None:
     stop = StopRequest()
     stop.listen()
     try:
-        with joined() as replicas:
-            train(stage, emitter, replicas, stop)
+        with joined(stage.layout) as world:
+            train(stage, emitter, world, stop)
     except RuntimeError as error:
         if not stop.asked:
             raise
         raise Stopped("with its peers, as asked") from error  # they left while this one waited for them
 
 
-def train(stage: StageFile, emitter: Emitter, replicas: Replicas, stop: StopRequest) -> None:
+def train(stage: StageFile, emitter: Emitter, world: World, stop: StopRequest) -> None:
     """The part of one process: load, answer, train, answer."""
     asked = stage.spec.train
-    shape = _shape(stage, replicas)
+    shape = _shape(stage)
     store = opened(stage.folder.data, asked)
     total = _train_iters(stage, len(store))
-    reporter = Reporter(emitter, seq_length=asked.seq_length, devices=stage.layout.devices, speaks=replicas.first)
+    reporter = Reporter(emitter, seq_length=asked.seq_length, devices=stage.layout.devices, speaks=world.first)
     reporter.progress(0, total, "iterations")
-    reporter.say(f"loading {stage.spec.model_path} ({torch.get_num_threads()} threads, {replicas.size} processes)")
+    reporter.say(f"loading {stage.spec.model_path} ({torch.get_num_threads()} threads, {world.size} processes)")
     model = load_model(stage.spec.model_path, stage.roots)
     if asked.packing:
         require_isolation(model)
-    samples = _samples(stage, model, stop) if replicas.first and asked.sample_prompts else None
-    if samples:
+    require_plain_head(model)
+    answers = world.first and bool(asked.sample_prompts)
+    if answers:
         reporter.say(f"answering {len(asked.sample_prompts)} prompts before the training")
-        samples.before()
-    trainer = build(stage, model, store, shape, total, replicas, reporter, stop)
+        _samples(stage, model, stop).before()
+    trainer = build(stage, model, store, shape, total, world, reporter, stop)
     trainer.train()
-    if samples:
+    if answers:
         reporter.say("answering the same prompts after the training")
-        samples.after()
-    replicas.barrier()
+        _samples(stage, _whole(stage, trainer), stop).after()
+    world.barrier()
 
 
-def _shape(stage: StageFile, replicas: Replicas) -> Shape:
-    """The cut of a batch, from the plan. Raises Failure when the started processes are not the planned ones."""
+def _whole(stage: StageFile, trainer: Trainer) -> PreTrainedModel:
+    """The trained model: as it is where this process holds all of it, else read again from the last checkpoint."""
+    layout = stage.layout
+    if layout.tensor_parallel_size == layout.pipeline_parallel_size == 1 and layout.zero_stage == 0:
+        return trainer.piece.model
+    model = load_model(stage.spec.model_path, stage.roots)
+    prepare(model, stage.spec.train)
+    checkpoint.load_weights(stage.folder.checkpoints / checkpoint.name(trainer.progress.iteration), model)
+    return model
+
+
+def _shape(stage: StageFile) -> Shape:
+    """The cut of a batch, from the plan."""
     shape = Shape(
         stage.batch.micro_batch_size, stage.batch.gradient_accumulation_steps, stage.layout.data_parallel_size
     )
-    if shape.replicas != replicas.size or stage.layout.devices != replicas.size:
-        raise Failure("train.wrong_world", "devices", "software", planned=stage.layout.devices, started=replicas.size)
     if shape.global_batch_size != stage.batch.global_batch_size:
         raise Failure(
             "train.wrong_batch",
@@ -83,7 +99,7 @@ def _train_iters(stage: StageFile, samples: int) -> int:
     return max(1, math.ceil((stage.batch.epochs or 1.0) * samples / stage.batch.global_batch_size))
 
 
-def _samples(stage: StageFile, model: torch.nn.Module, stop: StopRequest) -> Samples:
+def _samples(stage: StageFile, model: PreTrainedModel, stop: StopRequest) -> Samples:
     tokenizer = load_tokenizer(stage.spec.model_path, stage.roots)
     chat = stage.spec.train.stage == "sft"
 
@@ -91,7 +107,7 @@ def _samples(stage: StageFile, model: torch.nn.Module, stop: StopRequest) -> Sam
         if stop.asked:
             raise Stopped("while answering the sample prompts, as asked")
         model.eval()
-        return answer(model, tokenizer, prompt, chat=chat)  # type: ignore[arg-type]
+        return answer(model, tokenizer, prompt, chat=chat)
 
     return Samples(stage.folder.samples, stage.spec.train.sample_prompts, ask)
 

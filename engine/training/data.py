@@ -7,7 +7,7 @@ replicas, so that a run on two processes and a run on one do the same arithmetic
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -57,36 +57,43 @@ class Order:
 class MicroBatch:
     """input_ids and labels: int64 [micro_batch_size, longest row], padded at the end.
 
-    position_ids: of the same shape, counted anew in each sample, where samples share a row; else None.
+    inputs: what else the model needs: `position_ids` of the same shape, counted anew in each sample, where samples
+    share a row.
     """
 
     input_ids: torch.Tensor
     labels: torch.Tensor
-    position_ids: torch.Tensor | None = None
+    inputs: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
-def micro_batches(store: TokenStore, chosen: NDArray[np.int64], shape: Shape, rank: int) -> Iterator[MicroBatch]:
-    """The part of a global batch that one replica works through."""
+def micro_batches(
+    store: TokenStore, chosen: NDArray[np.int64], shape: Shape, replica: int, width: int | None = None
+) -> Iterator[MicroBatch]:
+    """The part of a global batch that one replica works through; width: see `padded`."""
     cut = chosen.reshape(shape.accumulation_steps, shape.replicas, shape.micro_batch_size)
     for step in range(shape.accumulation_steps):
-        yield padded([store[int(index)] for index in cut[step, rank]])
+        yield padded([store[int(index)] for index in cut[step, replica]], width)
 
 
-def padded(rows: list[Sequence]) -> MicroBatch:
-    """Pad to the longest row only: with causal attention, what stands behind a row cannot change it."""
-    width = max(len(row.ids) for row in rows)
+def padded(rows: list[Sequence], width: int | None = None) -> MicroBatch:
+    """Pad to the longest row only: with causal attention, what stands behind a row cannot change it.
+
+    width: pad every micro-batch to this length instead, and give each its positions, so that all look alike.
+    """
+    alike = width is not None
+    width = width or max(len(row.ids) for row in rows)
     ids = np.zeros((len(rows), width), np.int64)
     labels = np.full((len(rows), width), IGNORED, np.int64)
     for number, row in enumerate(rows):
         ids[number, : len(row.ids)] = row.ids
         labels[number, : len(row.labels)] = row.labels
-    return MicroBatch(torch.from_numpy(ids), torch.from_numpy(labels), _positions(rows, width))
+    together = alike or any(len(row.lengths) > 1 for row in rows)
+    inputs = {"position_ids": _positions(rows, width)} if together else {}
+    return MicroBatch(torch.from_numpy(ids), torch.from_numpy(labels), inputs)
 
 
-def _positions(rows: list[Sequence], width: int) -> torch.Tensor | None:
+def _positions(rows: list[Sequence], width: int) -> torch.Tensor:
     """Padding counts on from the last token, as if it were that sample's end."""
-    if all(len(row.lengths) == 1 for row in rows):
-        return None
     positions = np.empty((len(rows), width), np.int64)
     for number, row in enumerate(rows):
         places = row.positions

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import nn
+from torch.distributed.tensor import DTensor
 
 BETAS = (0.9, 0.95)
 EPSILON = 1e-8
@@ -15,14 +17,20 @@ CLIP = 1.0
 
 
 def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> torch.optim.AdamW:
-    """torch's AdamW (the fused ones of some devices keep stale gradient buffers)."""
-    trained = [parameter for parameter in parameters if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": WEIGHT_DECAY},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    """torch's AdamW (the fused ones of some devices keep stale gradient buffers).
+
+    Plain tensors and tensors spread over different meshes get groups of their own: one group is updated in one go.
+    """
+    groups: dict[tuple[bool, Any], list[nn.Parameter]] = {}
+    for parameter in parameters:
+        if parameter.requires_grad:
+            mesh = parameter.device_mesh if isinstance(parameter, DTensor) else None
+            groups.setdefault((parameter.ndim >= 2, mesh), []).append(parameter)
+    settings = [
+        {"params": members, "weight_decay": WEIGHT_DECAY if matrices else 0.0}
+        for (matrices, _), members in groups.items()
     ]
-    groups = [group for group in groups if group["params"]]
-    return torch.optim.AdamW(groups, lr=learning_rate, betas=BETAS, eps=EPSILON)
+    return torch.optim.AdamW(settings, lr=learning_rate, betas=BETAS, eps=EPSILON)
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -30,12 +38,9 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate
 
 
-def clip_gradients(gradients: list[torch.Tensor], limit: float = CLIP) -> float:
-    """Scale gradients in place so that their common L2 norm is at most `limit`; returns the norm before.
+def clipping(norm: float, limit: float = CLIP) -> float:
+    """What gradients of this common L2 norm are multiplied with, so that it is at most `limit`.
 
     A norm that is not finite leaves them alone: the step is skipped.
     """
-    norm = float(torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))))
-    if limit < norm < float("inf"):
-        torch._foreach_mul_(gradients, limit / (norm + 1e-6))
-    return norm
+    return limit / (norm + 1e-6) if limit < norm < float("inf") else 1.0

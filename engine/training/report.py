@@ -76,6 +76,8 @@ class Reporter:
             self._emitter.emit("progress", done=done, total=total, unit=unit, seconds_left=seconds_left)
 
     def checkpoint(self, iteration: int, path: str) -> None:
+        if not self._speaks:
+            return
         print(f"  successfully saved checkpoint from iteration {iteration:7d} to {path}", flush=True)
         self._emitter.emit("checkpoint", iteration=iteration, path=path)
 

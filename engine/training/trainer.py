@@ -8,31 +8,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from torch import nn
 
 from engine.failures import Stopped
 from engine.preprocess.store import TokenStore
 from engine.training.data import Order, Shape, micro_batches
-from engine.training.optimizer import clip_gradients, set_learning_rate
-from engine.training.parallel import Replicas, without_sync
+from engine.training.gradients import Work, scale, squared_norm
+from engine.training.optimizer import clipping, set_learning_rate
+from engine.training.piece import Piece
 from engine.training.report import Iteration, Reporter
 from engine.training.schedule import Schedule
 from engine.training.stop import StopRequest
+from engine.training.world import World
 from engine.weights import checkpoint
 from engine.weights.checkpoint import Progress
 
 
 @dataclass
 class Trainer:
-    """Everything that an iteration needs. `loss` is `SummedLoss(model)`, wrapped for the replicas."""
+    """Everything that an iteration needs. `work` gets the gradients of `piece`."""
 
-    model: nn.Module
-    loss: nn.Module
+    piece: Piece
+    work: Work
     optimizer: torch.optim.Optimizer
     schedule: Schedule
     store: TokenStore
     shape: Shape
-    replicas: Replicas
+    width: int | None
+    """Length that every row is padded to; null: the longest of its micro-batch."""
+    world: World
     reporter: Reporter
     stop: StopRequest
     checkpoints: Path
@@ -41,31 +44,30 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self._order = Order(len(self.store), self.progress.seed)
-        self._parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        self._parameters = [parameter for parameter in self.piece.parameters() if parameter.requires_grad]
 
     def train(self) -> None:
         """Iterate to the end, with checkpoints on the way. Raises Stopped, after saving, when asked to stop."""
-        self.model.train()
+        self.piece.train()
         while self.progress.iteration < self.schedule.train_iters:
-            self._step()
-            if self.progress.iteration % self.save_interval == 0:
+            stop = self._step()
+            if stop or self.progress.iteration % self.save_interval == 0:
                 self._save()
-            if self.replicas.any(self.stop.asked):
-                self._save()
+            if stop:
                 raise Stopped(f"at iteration {self.progress.iteration}, as asked")
         self._save()
 
-    def _step(self) -> None:
-        """One iteration: gradients, clipping, update, report."""
+    def _step(self) -> bool:
+        """One iteration: gradients, clipping, update, report. Has any process been asked to stop?"""
         started = time.perf_counter()
         before = self.progress
-        torch.manual_seed(_iteration_seed(before.seed, before.iteration, self.replicas.rank))
-        loss = self._gradients()
-        norm = clip_gradients([p.grad for p in self._parameters if p.grad is not None])
+        torch.manual_seed(self._seed())
+        loss, norm, stop = self._gradients()
         update = before.iteration - before.skipped + 1
         rate = self.schedule.rate(update)
         skipped = not math.isfinite(norm)
         if not skipped:
+            scale(self._parameters, clipping(norm))
             set_learning_rate(self.optimizer, rate)
             self.optimizer.step()
         self.optimizer.zero_grad()
@@ -78,18 +80,23 @@ class Trainer:
         )
         elapsed_ms = (time.perf_counter() - started) * 1000
         self.reporter.iteration(self._figures(loss, norm, rate, elapsed_ms, skipped))
+        return stop
 
-    def _gradients(self) -> float:
-        """Add up the gradients of a global batch; returns its mean loss over all trained tokens."""
+    def _gradients(self) -> tuple[float, float, bool]:
+        """Add up the gradients of a global batch. Returns its mean loss over all trained tokens, the gradients' norm,
+        and whether any process has been asked to stop: what all have to know travels together."""
         chosen = self._order.batch(self.progress.iteration, self.shape.global_batch_size)
-        tokens = self.store.trained(chosen)
-        total = 0.0
-        for step, batch in enumerate(micro_batches(self.store, chosen, self.shape, self.replicas.rank), start=1):
-            with without_sync(self.loss, last=step == self.shape.accumulation_steps):
-                loss = self.loss(batch) / tokens
-                loss.backward()
-            total += float(loss.detach())
-        return self.replicas.total(total)
+        batches = list(micro_batches(self.store, chosen, self.shape, self.world.place("dp"), self.width))
+        loss = self.work(batches, self.store.trained(chosen))
+        squared = squared_norm(self.piece, self._parameters, self.world)
+        loss, squared, stop = self.world.totals([loss, squared, float(self.stop.asked)])
+        return loss, math.sqrt(squared) if squared >= 0 else math.nan, stop > 0
+
+    def _seed(self) -> int:
+        """Of the dropout of one iteration: another on each replica and each piece, the same on tensor-parallel peers,
+        whose activations are copies of each other."""
+        place = (self.world.place("dp"), self.world.place("pp"))
+        return hash((self.progress.seed, self.progress.iteration, *place)) & (2**63 - 1)
 
     def _figures(self, loss: float, norm: float, rate: float, elapsed_ms: float, skipped: bool) -> Iteration:
         return Iteration(
@@ -107,14 +114,8 @@ class Trainer:
     def _save(self) -> None:
         """Write a checkpoint, unless this very one is there already."""
         target = self.checkpoints / checkpoint.name(self.progress.iteration)
-        if self.replicas.first and checkpoint.is_complete(target):
-            checkpoint.point(self.checkpoints, self.progress.iteration)  # it may have been killed just before
-        elif self.replicas.first:
-            checkpoint.save(self.checkpoints, self.model, self.optimizer, self.progress)
+        if not checkpoint.is_complete(target):
+            checkpoint.save(self.checkpoints, self.piece.model, self.optimizer, self.progress, self.world)
             self.reporter.checkpoint(self.progress.iteration, f"{self.checkpoints.name}/{target.name}")
-        self.replicas.barrier()
-
-
-def _iteration_seed(seed: int, iteration: int, rank: int) -> int:
-    """Seed of the dropout of one iteration on one replica."""
-    return hash((seed, iteration, rank)) & (2**63 - 1)
+        elif self.world.first:
+            checkpoint.point(self.checkpoints, self.progress.iteration)  # it may have been killed just before

@@ -48,6 +48,7 @@ def export(model: PreTrainedModel, source: Path, base: Path, train: TrainOptions
     """
     if train.strategy == "lora":
         add_adapters(model, train.lora)
+    checkpoint.require_fit(source, model)
     checkpoint.load_weights(source, model)
     if train.strategy == "lora":
         with whole_folder(output / "adapter") as folder:

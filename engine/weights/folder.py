@@ -10,9 +10,12 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_folder(destination: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `destination`; on success it takes its place, on failure it is removed."""
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+def whole_folder(destination: Path, temporary: Path | None = None) -> Iterator[Path]:
+    """Yield a temporary folder beside `destination`; on success it takes its place, on failure it is removed.
+
+    temporary: its path, where other processes have to know it.
+    """
+    temporary = temporary or destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:

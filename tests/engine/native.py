@@ -27,8 +27,11 @@ ROOMS = {"preprocess": "engine.preprocess", "train": "engine.training", "export"
 ROOT = Path(__file__).parents[2]
 
 
-def stage_file(run: Path, name: str, model: Path, /, devices: int = 1, **train: Any) -> StageFile:
+def stage_file(
+    run: Path, name: str, model: Path, /, devices: int = 1, layout: Layout | None = None, **train: Any
+) -> StageFile:
     """A stage with small defaults; `train` overrides fields of the spec's train part."""
+    layout = layout or Layout(devices=devices, data_parallel_size=devices)
     options: dict[str, Any] = {
         "stage": "sft",
         "strategy": "full",
@@ -47,7 +50,7 @@ def stage_file(run: Path, name: str, model: Path, /, devices: int = 1, **train: 
             "model_path": str(model),
             "framework": "native",
             "hardware": "cpu",
-            "devices": devices,
+            "devices": layout.devices,
             "train": options,
         }
     )
@@ -55,11 +58,10 @@ def stage_file(run: Path, name: str, model: Path, /, devices: int = 1, **train: 
     batch = Batch(
         micro_batch_size=micro,
         global_batch_size=whole,
-        gradient_accumulation_steps=whole // micro // devices,
+        gradient_accumulation_steps=whole // micro // layout.data_parallel_size,
         train_iters=options["train_iters"],
         epochs=options.get("epochs"),
     )
-    layout = Layout(devices=devices, data_parallel_size=devices)
     file = StageFile(stage=name, run_dir=str(run), spec=spec, layout=layout, batch=batch)
     file.folder.create()
     folder = file.folder.stage(name)
@@ -88,12 +90,12 @@ def preprocess(run: Path, model: Path, **train: Any) -> StageFile:
 def train(run: Path, model: Path, **options: Any) -> StageFile:
     """Preprocess and train in this process."""
     from engine.training.__main__ import train as train_stage
-    from engine.training.parallel import Replicas
     from engine.training.stop import StopRequest
+    from engine.training.world import alone
 
     preprocess(run, model, **options)
     file = stage_file(run, "train", model, **options)
-    train_stage(file, emitter(file), Replicas(rank=0, size=1), StopRequest())
+    train_stage(file, emitter(file), alone(file.layout), StopRequest())
     return file
 
 

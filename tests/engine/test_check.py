@@ -64,9 +64,16 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "train_iters.too_many_tokens",
         "train.train_iters",
     ),
-    (native(train__layout__tensor_parallel_size=2), "layout.not_yet", "train.layout.tensor_parallel_size"),
+    (native(train__layout__context_parallel_size=2), "layout.not_yet", "train.layout.context_parallel_size"),
+    (native(train__layout__tensor_parallel_size=2), "layout.product", "train.layout.tensor_parallel_size"),
+    (native(devices=2, train__layout__tensor_parallel_size=2), "layout.heads", "train.layout.tensor_parallel_size"),
+    (
+        native(devices=32, train__layout__pipeline_parallel_size=32),
+        "layout.too_many_stages",
+        "train.layout.pipeline_parallel_size",
+    ),
     (native(train__layout__recompute="full"), "layout.not_yet", "train.layout.recompute"),
-    (native(train__layout__zero_stage=1), "layout.not_yet", "train.layout.zero_stage"),
+    (native(train__layout__expert_parallel_size=2), "layout.not_yet", "train.layout.expert_parallel_size"),
     (request(train__layout__tensor_parallel_size=3), "layout.product", "train.layout.tensor_parallel_size"),
     (
         request(model="qwen2.5-7b", train__layout__tensor_parallel_size=8),
@@ -139,11 +146,11 @@ def test_five_mistakes_are_five_problems_on_five_fields() -> None:
         devices=3,
         train__dataset__format="text",
         train__learning_rate="fast",
-        train__layout__pipeline_parallel_size=2,
+        train__layout__recompute="full",
     )
     errors = [problem for problem in check(data, CATALOG).problems if problem.severity == "error"]
     fields = {"model", "train.global_batch_size", "train.dataset.format", "train.learning_rate"}
-    assert {problem.field for problem in errors} == {*fields, "train.layout.pipeline_parallel_size"}
+    assert {problem.field for problem in errors} == {*fields, "train.layout.recompute"}
     assert len(errors) == 5
 
 

@@ -50,7 +50,7 @@ def test_five_mistakes_are_five_problems_in_less_than_a_second_without_torch(spe
         devices=3,
         train__dataset__format="sharegtp",
         train__learning_rate="fast",
-        train__layout__pipeline_parallel_size=2,
+        train__layout__recompute="full",
     )
     write(spec, mistakes)
     start = _processor_seconds()

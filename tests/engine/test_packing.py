@@ -16,8 +16,8 @@ from engine.preprocess.packing import pack
 from engine.preprocess.store import IGNORED, DocumentStore, Sequence
 from engine.preprocess.writing import Mark, TokenFiles
 from engine.training.data import padded
-from engine.training.loss import SummedLoss
-from engine.training.packing import require_isolation
+from engine.training.piece import Piece
+from engine.training.proofs import require_isolation
 from tests.engine import native
 
 SIZE: dict[str, Any] = {
@@ -68,7 +68,7 @@ def sequence(*lengths: int, seed: int = 0) -> Sequence:
 def test_the_logits_of_a_packed_sample_are_those_of_the_sample_alone(model: Any) -> None:
     rows = [sequence(20, 1, 33, 10), sequence(7, seed=2), sequence(30, 30)]
     batch = padded(rows)
-    packed = model(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False).logits
+    packed = model(input_ids=batch.input_ids, **batch.inputs, use_cache=False).logits
     for number, row in enumerate(rows):
         start = 0
         for length in row.lengths:
@@ -81,7 +81,7 @@ def test_the_logits_of_a_packed_sample_are_those_of_the_sample_alone(model: Any)
 def test_without_positions_the_samples_do_see_each_other(model: Any) -> None:
     batch = padded([sequence(20, 20)])
     with torch.inference_mode():
-        apart = model(input_ids=batch.input_ids, position_ids=batch.position_ids, use_cache=False).logits
+        apart = model(input_ids=batch.input_ids, **batch.inputs, use_cache=False).logits
         together = model(input_ids=batch.input_ids, use_cache=False).logits
     assert (apart[0, :20] - together[0, :20]).abs().max() < 1e-5
     assert (apart[0, 20:] - together[0, 20:]).abs().max() > 1e-3
@@ -94,11 +94,11 @@ def test_loss_and_gradients_of_packed_samples_are_the_sum_of_those_alone(model: 
         Sequence(packed.ids[end - length : end], packed.labels[end - length : end], (length,))
         for end, length in zip(ends, packed.lengths, strict=True)
     ]
-    loss = SummedLoss(model)
+    piece = Piece(model)
     gradients = []
     for batches in ([padded([packed])], [padded([part]) for part in parts]):
         model.zero_grad()
-        total = sum(loss(batch) for batch in batches)
+        total = sum(piece(batch.input_ids, batch.labels, **batch.inputs) for batch in batches)
         total.backward()
         gradients.append((float(total.detach()), [parameter.grad.clone() for parameter in model.parameters()]))
     assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-6)

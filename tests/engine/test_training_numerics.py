@@ -12,8 +12,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from engine.plan import Layout
 from engine.samples import STATION_MASTER
-from engine.training.optimizer import clip_gradients
+from engine.training.gradients import scale, squared_norm
+from engine.training.optimizer import clipping
+from engine.training.world import alone
 from tests.engine import native
 
 EQUAL = 1e-5
@@ -82,7 +85,7 @@ def norms(metrics: list[dict[str, Any]]) -> list[float]:
 
 @pytest.mark.parametrize("strategy", ["full", "lora"])
 def test_two_processes_equal_one(tiny_model: Path, tmp_path: Path, strategy: str) -> None:
-    options = {"strategy": strategy, "learning_rate": 5e-3}
+    options: dict[str, Any] = {"strategy": strategy, "learning_rate": 5e-3}
     single = native.train(tmp_path / "one", tiny_model, **options)
     native.preprocess(tmp_path / "two", tiny_model, **options)
     file = native.stage_file(tmp_path / "two", "train", tiny_model, devices=2, **options)
@@ -104,7 +107,11 @@ def test_small_micro_batches_equal_large_ones(
 
 
 def test_the_same_seed_gives_the_same_losses_to_the_bit(tiny_model: Path, tmp_path: Path) -> None:
-    options = {"strategy": "lora", "lora": {"rank": 4, "alpha": 8, "dropout": 0.2}, "learning_rate": 1e-2}
+    options: dict[str, Any] = {
+        "strategy": "lora",
+        "lora": {"rank": 4, "alpha": 8, "dropout": 0.2},
+        "learning_rate": 1e-2,
+    }
     runs = {name: native.train(tmp_path / name, tiny_model, **options) for name in ("a", "b")}
     other = native.train(tmp_path / "c", tiny_model, **options, seed=5)
     assert native.losses(runs["a"]) == native.losses(runs["b"])
@@ -123,10 +130,12 @@ def test_epochs_see_every_sample(tiny_model: Path, tmp_path: Path) -> None:
 
 
 def test_clipping_bounds_the_common_norm_and_leaves_small_gradients_alone() -> None:
-    gradients = [torch.full((3, 4), 2.0), torch.full((4,), -1.0)]
-    before = math.sqrt(12 * 4 + 4)
-    assert clip_gradients(gradients) == pytest.approx(before)
-    assert math.sqrt(sum(float(g.square().sum()) for g in gradients)) == pytest.approx(1.0, rel=1e-5)
-    small = [torch.tensor([0.3, 0.4])]
-    assert clip_gradients(small) == pytest.approx(0.5)
-    assert small[0].tolist() == pytest.approx([0.3, 0.4])
+    layer = torch.nn.Linear(4, 3)
+    layer.weight.grad, layer.bias.grad = torch.full((3, 4), 2.0), torch.full((3,), -1.0)
+    norm = math.sqrt(squared_norm(layer, layer.parameters(), alone(Layout(devices=1, data_parallel_size=1))))
+    assert norm == pytest.approx(math.sqrt(12 * 4 + 3))
+    scale(layer.parameters(), clipping(norm))
+    scaled = torch.cat([layer.weight.grad.flatten(), layer.bias.grad])
+    assert float(scaled.norm()) == pytest.approx(1.0, rel=1e-5)
+    assert clipping(0.5) == 1.0
+    assert clipping(math.inf) == 1.0

@@ -66,15 +66,15 @@ def test_each_iteration_is_told_with_every_figure(tiny_model: Path, tmp_path: Pa
 def test_a_gradient_that_is_not_finite_is_skipped_and_counted(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.training.loss import SummedLoss
+    from engine.training.piece import Piece
 
-    whole = SummedLoss.forward
-    calls = iter(range(100))
+    whole = Piece.forward
+    calls = iter(range(100))  # two an iteration: the third is poisoned
 
-    def poisoned(self: SummedLoss, batch: Any) -> torch.Tensor:
-        return whole(self, batch) * (float("inf") if next(calls) == 4 else 1.0)  # two calls an iteration: the third
+    def poisoned(self: Piece, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return whole(self, *args, **kwargs) * (float("inf") if next(calls) == 4 else 1.0)
 
-    monkeypatch.setattr(SummedLoss, "forward", poisoned)
+    monkeypatch.setattr(Piece, "forward", poisoned)
     file = native.train(tmp_path, tiny_model)
     metrics = native.emitted(file, "metric")
     assert [m["skipped"] for m in metrics] == [0, 0, 1, 0, 0, 0]
@@ -94,7 +94,7 @@ def wait_for_iteration(file: StageFile, process: subprocess.Popen[str], iteratio
 
 
 def test_sigterm_saves_a_checkpoint_and_a_restart_goes_on_as_if_nothing_was(tiny_model: Path, tmp_path: Path) -> None:
-    options = {"train_iters": LONG, "save_interval": LONG, "strategy": "lora", "lora": {"dropout": 0.1}}
+    options: dict[str, Any] = {"train_iters": LONG, "save_interval": LONG, "strategy": "lora", "lora": {"dropout": 0.1}}
     native.preprocess(tmp_path, tiny_model, **options)
     file = native.stage_file(tmp_path, "train", tiny_model, **options)
     with native.process(file) as process:
@@ -108,8 +108,8 @@ def test_sigterm_saves_a_checkpoint_and_a_restart_goes_on_as_if_nothing_was(tiny
     assert checkpoint.read_progress(saved).iteration == stopped_at < LONG
 
     from engine.training.__main__ import train
-    from engine.training.parallel import Replicas
     from engine.training.stop import StopRequest
+    from engine.training.world import alone
 
     stop = StopRequest()
 
@@ -123,13 +123,13 @@ def test_sigterm_saves_a_checkpoint_and_a_restart_goes_on_as_if_nothing_was(tiny
     for each in (file, straight):
         stop.asked = False
         with pytest.raises(native.Stopped):
-            train(each, Ending(each.folder.stage("train") / "emitted.jsonl"), Replicas(0, 1), stop)
-    assert [m["iteration"] for m in native.emitted(file, "metric")] == list(range(1, stopped_at + 5))
+            train(each, Ending(each.folder.stage("train") / "emitted.jsonl"), alone(each.layout), stop)
+    assert [m["iteration"] for m in native.emitted(file, "metric")] == list(range(1, stopped_at + 6))
     assert native.losses(file) == pytest.approx(native.losses(straight), abs=1e-5)
 
 
 def test_two_processes_stop_together(tiny_model: Path, tmp_path: Path) -> None:
-    options = {"train_iters": LONG, "save_interval": LONG}
+    options: dict[str, Any] = {"train_iters": LONG, "save_interval": LONG}
     native.preprocess(tmp_path, tiny_model, **options)
     file = native.stage_file(tmp_path, "train", tiny_model, devices=2, **options)
     with native.process(file) as process:
@@ -188,7 +188,7 @@ def test_checkpoints_are_ordered_by_number(tmp_path: Path) -> None:
 
 
 def test_a_process_whose_peer_was_killed_does_not_call_it_unforeseen(tiny_model: Path, tmp_path: Path) -> None:
-    options = {"train_iters": LONG, "save_interval": LONG}
+    options: dict[str, Any] = {"train_iters": LONG, "save_interval": LONG}
     native.preprocess(tmp_path, tiny_model, **options)
     file = native.stage_file(tmp_path, "train", tiny_model, devices=2, **options)
     with native.process(file) as process:

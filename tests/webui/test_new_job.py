@@ -49,6 +49,16 @@ def test_a_good_form_is_told_its_plan(as_user: AsUser, alice: User, inputs: dict
     assert not Job.objects.exists()
 
 
+def test_our_own_engine_takes_a_layout_from_the_form(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:
+    cut = {"devices": "2", "train.layout.pipeline_parallel_size": "2"}
+    answer = as_user(alice).post("/jobs/check/", inputs | cut).content.decode()
+    assert "verdict-bad" not in answer
+    assert "--nproc-per-node 2" in answer
+    cut["train.layout.context_parallel_size"] = "2"
+    answer = as_user(alice).post("/jobs/check/", inputs | cut).content.decode()
+    assert 'data-field="train.layout.context_parallel_size" data-severity="error"' in answer
+
+
 def test_the_check_reports_every_problem_at_once(as_user: AsUser, alice: User, inputs: dict[str, str]) -> None:
     answer = as_user(alice).post("/jobs/check/", {**inputs, **MISTAKES}).content.decode()
     for field in MISTAKES:

@@ -7,5 +7,5 @@ DESCRIPTION = Description(
     hardware=("cpu",),
     formats=("alpaca", "sharegpt", "moss", "openai", "text"),
     table=False,
-    splits_models=False,
+    splits_models=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.plan import Layout
 from engine.planner.ask import Ask
-from engine.planner.choice import deepspeed, megatron
+from engine.planner.choice import deepspeed, megatron, native
 from engine.planner.choice.chosen import Choice, because
 from engine.planner.sizing import setting_of, wish_of
 
@@ -12,7 +12,9 @@ __all__ = ["Choice", "because", "choose"]
 
 
 def choose(ask: Ask) -> Choice | None:
-    """A layout for mindspeed-llm or llama-factory that fits; None if there is none."""
+    """A layout that fits; None if there is none."""
+    if ask.on_cpu:
+        return native.choose(ask)
     setting = setting_of(ask)
     if setting is None:
         return _blind(ask)

@@ -52,12 +52,16 @@ HF_LOGITS = 16
 FP32 = 4
 MOMENTS = 8
 """Adam's two, in fp32."""
-NATIVE_LOGITS = 12
-"""Bytes a token and vocabulary entry: fp32 logits, their log-softmax and their gradient. Estimate."""
+HEAD_BLOCK = 1 << 22
+"""Logits that our own engine has in memory at once."""
+HEAD_BLOCKS = 3
+"""Tensors as large as that which it has at the same time."""
 ADAPTED_OUTPUTS = 2
 """Tensors as wide as its output that an adapted linear layer holds more than a plain one; measured on a CPU."""
 CPU_RUNTIME_GIB = 0.45
 """Python with torch and transformers in memory, measured on Linux."""
+CPU_PEERS_GIB = 0.3
+"""And with torch.distributed, its connections and buffers; measured with 2 processes (benchmarks/memory.py)."""
 HELD_ACTIVATIONS, HELD_GRADIENTS = 0.5, 0.33
 """Shares of them that glibc's allocator holds beyond what is in use when all parameters are trained; measured on a
 CPU (benchmarks/memory.py)."""
@@ -71,3 +75,6 @@ LLAMA_FACTORY_HEADROOM = 0.80
 """Policy for the recommended number, chosen after seeing the table (in-sample)."""
 LITTLE_ROOM = 0.90
 """Above this share of the usable memory we say that there is little room: the model is good to about 10 %."""
+
+NATIVE_BUCKET = 25 << 20
+"""Elements of gradients that our own engine sums in one go."""

@@ -12,22 +12,15 @@ from engine.planner.rules.devices import usable
 from engine.problems import Problem, Value
 
 SPLITS = ("tensor_parallel_size", "pipeline_parallel_size", "context_parallel_size")
-IDLE: dict[str, Value] = {
-    "tensor_parallel_size": 1,
-    "pipeline_parallel_size": 1,
-    "context_parallel_size": 1,
-    "expert_parallel_size": 1,
-    "zero_stage": 0,
-    "recompute": "none",
-}
-"""The values that ask for nothing."""
+LATER: dict[str, Value] = {"context_parallel_size": 1, "expert_parallel_size": 1, "recompute": "none"}
+"""What our own engine does not have yet → the value that asks for nothing."""
 
 
 def not_in_framework(ask: Ask) -> Iterator[Problem]:
-    """Our own engine is data parallel alone in this release: the others are refused one by one."""
+    """Our own engine has data, tensor and pipeline parallel and ZeRO; the others are refused one by one."""
     if ask.spec.framework != "native":
         return
-    for name, idle in IDLE.items():
+    for name, idle in LATER.items():
         value = getattr(ask.spec.train.layout, name)
         if value is not None and value != idle:
             yield Problem(
@@ -43,6 +36,8 @@ def product(ask: Ask) -> Iterator[Problem]:
     if not ask.framework.splits_models:
         return
     sizes = {name: getattr(ask.spec.train.layout, name) or 1 for name in SPLITS}
+    if ask.spec.framework == "native":
+        sizes["context_parallel_size"] = 1  # any other is refused by name
     total = sizes["tensor_parallel_size"] * sizes["pipeline_parallel_size"] * sizes["context_parallel_size"]
     if ask.spec.devices % total:
         yield Problem(
@@ -124,6 +119,8 @@ def fixed_in_framework(ask: Ask) -> Iterator[Problem]:
 
 def tensor_in_node(ask: Ask) -> Iterator[Problem]:
     size = ask.spec.train.layout.tensor_parallel_size
+    if ask.spec.framework == "native":
+        return  # its processes are on one machine in any case
     if size is not None and size > MAX_TENSOR and ask.framework.splits_models:
         yield Problem(
             code="layout.tensor_too_large",
@@ -134,13 +131,22 @@ def tensor_in_node(ask: Ask) -> Iterator[Problem]:
 
 
 def stages(ask: Ask) -> Iterator[Problem]:
-    """Every pipeline stage needs a layer; an uneven split works, but has to be spelled out."""
+    """Every pipeline stage needs a layer; an uneven split works, but has to be spelled out to MindSpeed-LLM."""
     size, shape = ask.spec.train.layout.pipeline_parallel_size, ask.shape
     layers = ask.model.num_hidden_layers if ask.model is not None else None
     if size is None or layers is None or not ask.framework.splits_models:
         return
     parameters: dict[str, Value] = {"pipeline_parallel_size": size, "layers": layers}
     place = "train.layout.pipeline_parallel_size"
+    if ask.spec.framework == "native":
+        if size > layers:
+            yield Problem(
+                code="layout.too_many_stages",
+                field=place,
+                parameters={**parameters, "most": layers},
+                nearest={place: None},
+            )
+        return
     if (size - 1) * layers_of_stage(layers, size) >= layers:
         most = max(pipeline_sizes(layers, 2**10))
         yield Problem(

@@ -8,9 +8,9 @@ from math import inf, isqrt
 
 from engine.plan import Layout
 from engine.planner.ask import Ask, round_up
-from engine.planner.batching import native_micro
+from engine.planner.choice.native_micro import native_micro
 from engine.planner.fitting import ANY, MOST_NODES, counts, fits, smallest
-from engine.planner.layouts import LARGEST_CUT, divides_length, legal
+from engine.planner.layouts import LARGEST_CUT, divides_length, legal, of_native
 from engine.planner.memory import Estimate, Setting, device, estimate
 from engine.planner.memory.constants import GIB, LITTLE_ROOM
 from engine.planner.rules import layout
@@ -217,11 +217,12 @@ def native_estimate(ask: Ask, processes: int = 1) -> Problem | None:
     """What each of these processes of our own engine takes; None if the model's dimensions are not known."""
     total = ask.spec.train.global_batch_size
     shared = processes if total is None or total % processes == 0 else 1  # else that is what the check finds
-    micro = native_micro(ask.spec, shared, [])
+    wish = wish_of(ask) if shared == ask.spec.devices else ANY
+    layout = next(of_native(ask.shape, shared, wish), None) or next(of_native(ask.shape, shared, ANY))
+    micro = native_micro(ask.spec, layout, [])
     setting = setting_of(ask, micro_batch_size=micro)
     if setting is None:
         return None
-    (layout,) = legal(setting, shared, ANY, recompute="none")
     parameters = {"micro_batch_size": micro, **figures(estimate(setting, layout))}
     return Problem(code="devices.native_estimate", field="devices", severity="note", parameters=parameters)
 

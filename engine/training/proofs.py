@@ -1,4 +1,4 @@
-"""Proof, before a training on packed samples, that this very model keeps them apart."""
+"""Proof, before a training, that this very model does what the loss takes for granted."""
 
 from __future__ import annotations
 
@@ -38,3 +38,26 @@ def require_isolation(model: PreTrainedModel) -> None:
     if (found := difference(model)) > TOLERANCE:
         name = type(model).__name__
         raise Failure("train.packing_leaks", "train.packing", "software", model=name, difference=f"{found:.2e}")
+
+
+def require_plain_head(model: PreTrainedModel) -> None:
+    """Raises Failure `train.unusual_head` for a model whose logits are not its last hidden states times its head."""
+    if (found := head_difference(model)) > TOLERANCE:
+        name = type(model).__name__
+        raise Failure("train.unusual_head", "model_path", "software", model=name, difference=f"{found:.2e}")
+
+
+@torch.inference_mode()
+def head_difference(model: PreTrainedModel) -> float:
+    """How far the model's logits are from that product, as a share of the largest logit."""
+    vocabulary = len(cast("torch.Tensor", model.get_input_embeddings().weight))
+    ids = (torch.arange(PROBE[0]) * 7919 % vocabulary).unsqueeze(0)
+    training = model.training
+    model.eval()
+    try:
+        logits = model(input_ids=ids, use_cache=False).logits
+        hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+    finally:
+        model.train(training)
+    made = hidden @ cast("torch.Tensor", model.get_output_embeddings().weight).T
+    return float((logits - made).abs().max() / logits.abs().max().clamp(min=1e-9))
