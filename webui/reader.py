@@ -15,3 +15,8 @@ def language() -> str:
 def sentences(*parts: str) -> str:
     """Sentences after each other; Chinese puts no space between them."""
     return ("" if language() == "zh-hans" else " ").join(part for part in parts if part)
+
+
+def full_stop() -> str:
+    """What ends a sentence."""
+    return "。" if language() == "zh-hans" else "."

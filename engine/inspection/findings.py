@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.dataset_report import DatasetReport, Vocabulary
+from engine.dataset_report import DatasetReport, FileReport, Vocabulary
 from engine.formats import Broken
 from engine.inspection.dropping import parameters, shown
 from engine.inspection.request import Request
@@ -50,8 +50,9 @@ def _problem(code: str, severity: Severity, **values: Value) -> Problem:
 def _of_format(report: DatasetReport) -> Iterator[Problem]:
     for file in report.files:
         if file.format.used is None:
-            if file.rows.read:
-                values = {**file.format.parameters, "path": file.path, "why": file.format.why}
+            if file.rows.read and not _broken_at_once(file):
+                # A reason may stand on another one, which is the one to tell.
+                values = {"why": file.format.why, **file.format.parameters, "path": file.path}
                 yield Problem(code="dataset.no_format", field=INPUT, parameters=values)
             return
         if file.format.differs:
@@ -62,6 +63,11 @@ def _of_format(report: DatasetReport) -> Iterator[Problem]:
                 severity=severity,
                 parameters={"path": file.path, "format": file.format.used, "looks_like": file.format.sniffed},
             )
+
+
+def _broken_at_once(file: FileReport) -> bool:
+    """No row was seen, so that nothing is known of the format; where it breaks off is told already."""
+    return file.broken_off and file.rows.read == 1
 
 
 def _of_rows(report: DatasetReport) -> Iterator[Problem]:

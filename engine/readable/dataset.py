@@ -111,7 +111,8 @@ def _drop(drop: Drop, language: str) -> Iterator[str]:
 def _template(template: TemplateChoice, language: str) -> str:
     key = {"tokenizer": "tokenizer", "asked": "source_asked", "family": "family"}[template.source]
     notes = [row_text(code, {}, language) for code in template.notes]
-    return " ".join([_say("template", language, name=_say(key, language, name=template.name)), *notes])
+    said = _say("template", language, name=_say(key, language, name=template.name))
+    return ("；" if language == "zh-hans" else "; ").join([said, *notes])
 
 
 def _lengths(lengths: Lengths, language: str) -> Iterator[str]:

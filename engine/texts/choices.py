@@ -5,8 +5,8 @@ from engine.texts.entry import Text
 TEXTS = {
     "reason.asked": Text("{value}, as asked for.", "按请求取 {value}。"),
     "reason.layout_table": Text(
-        "{value}, as the vendor's table of parallel configurations has it ({source}); it fits.",
-        "按厂商的并行配置表取 {value}（{source}），放得下。",
+        "{value}, as the vendor's table of parallel configurations has it; it fits.",
+        "按厂商的并行配置表取 {value}，放得下。",
     ),
     "reason.tensor_least": Text(
         "{value}: of all layouts that fit, this one cuts the model the least.",
@@ -66,6 +66,10 @@ TEXTS = {
         "Each of the {devices} devices takes its share of every batch; states are sharded among them.",
         "{devices} 个设备各自分担每一批数据，并在彼此间切分状态。",
     ),
+    "reason.whole_replicas": Text(
+        "Each of the {devices} devices takes its share of every batch, and holds all states.",
+        "{devices} 个设备各自分担每一批数据，并各自保存全部状态。",
+    ),
     "reason.zero_alone": Text(
         "One device shares out nothing: {percent} % of the usable memory.",
         "单个设备无需切分：占可用内存的 {percent} %。",
@@ -75,8 +79,8 @@ TEXTS = {
         "ZeRO-{value}：此硬件的内存未知，而该级别占用最少。",
     ),
     "reason.zero_table": Text(
-        "ZeRO-{value}, as the vendor's table has it ({source}); it fits.",
-        "按厂商表格取 ZeRO-{value}（{source}），放得下。",
+        "ZeRO-{value}, as the vendor's table has it; it fits.",
+        "按厂商表格取 ZeRO-{value}，放得下。",
     ),
     "reason.zero_roomy": Text(
         "ZeRO-{value} is the lowest level that leaves a fifth free: {percent} % of the usable memory.",
@@ -103,8 +107,8 @@ TEXTS = {
         "每次迭代 {value} 条样本：累积 {steps} 步，与厂商表格中的大多数行一致。",
     ),
     "reason.accumulation_table": Text(
-        "{value} samples an iteration: {steps} accumulation steps, as the vendor's table has it ({source}).",
-        "每次迭代 {value} 条样本：按厂商表格累积 {steps} 步（{source}）。",
+        "{value} samples an iteration: {steps} accumulation steps, as the vendor's table has it.",
+        "每次迭代 {value} 条样本：按厂商表格累积 {steps} 步。",
     ),
     "reason.no_memory_estimate": Text(
         "The dimensions of {model} are not known, so its memory is not estimated.",

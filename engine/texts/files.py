@@ -89,8 +89,8 @@ TEXTS = {
     "dataset.none_usable": Text(
         "None of the {rows} rows can be used. The first, {path}, line {line}: {why_text}",
         "{rows} 行中没有一行可用。首个为 {path} 第 {line} 行：{why_text}",
-        "Most often the format or the name of a column is another one.",
-        "多半是格式或列名选错了。",
+        "Correct the file, or choose the format and the names of columns that it has.",
+        "请修正文件，或选择与文件相符的格式和列名。",
     ),
     "dataset.partly": Text(
         "The file is large: its first {rows} rows have been checked.",

@@ -8,8 +8,8 @@ TEXTS = {
         "This is no correct JSON at column {column}: {expected}.", "第 {column} 列处的 JSON 有误：{expected}。"
     ),
     "file.encoding": Text(
-        "The file is {encoding} text, not UTF-8. Make it UTF-8: iconv -f {encoding} -t UTF-8 OLD > NEW",
-        "该文件是 {encoding} 编码，不是 UTF-8。请转换：iconv -f {encoding} -t UTF-8 旧文件 > 新文件",
+        "The file is {encoding} text, not UTF-8. Make it UTF-8 with “iconv -f {encoding} -t UTF-8 OLD > NEW”.",
+        "该文件是 {encoding} 编码，不是 UTF-8。请用“iconv -f {encoding} -t UTF-8 旧文件 > 新文件”转换。",
     ),
     "file.compressed": Text("The file is packed ({kind}). Unpack it first.", "该文件是压缩文件（{kind}）。请先解压。"),
     "file.binary": Text(

@@ -88,8 +88,8 @@ TEXTS = {
     "preprocess.rows_left_out": Text(
         "{count} of {read} rows cannot be read and were left out, as chosen, such as those on the lines {lines}.",
         "{read} 行中有 {count} 行无法读取，已按所选略去，例如第 {lines} 行。",
-        "Each reason and its first rows are in data/report.json in the run's folder.",
-        "各项原因及其最初几行见运行目录中的 data/report.json。",
+        "Each reason and its first rows are in the report.json beside the prepared data.",
+        "各项原因及其最初几行见预处理数据旁的 report.json。",
     ),
     "preprocess.broken_off": Text(
         "{path} breaks off at line {line}: {why_text} All that stands behind it is lost, and how many rows that are is "
@@ -103,9 +103,9 @@ TEXTS = {
         "{lines}; {shortened} were shortened to {seq_length} tokens.",
         "{read} 行中有 {dropped} 行因没有可学习的内容而被舍弃，例如第 {lines} 行；{shortened} 行被截短到 {seq_length} "
         "个词元。",
-        "A longer sequence length keeps rows whose answer was cut off. data/report.json in the run's folder has the "
-        "reasons.",
-        "增大序列长度可保留回答被截断的行。原因见运行目录中的 data/report.json。",
+        "A longer sequence length keeps rows whose answer was cut off. The reasons are in the report.json beside "
+        "the prepared data.",
+        "增大序列长度可保留回答被截断的行。原因见预处理数据旁的 report.json。",
     ),
     "preprocess.rows_shortened": Text(
         "{shortened} of {read} rows were shortened to {seq_length} tokens.",

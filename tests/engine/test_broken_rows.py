@@ -61,6 +61,7 @@ def cut(tmp_path: Path) -> Path:
 def test_the_check_refuses_or_warns_as_chosen(lines: Path) -> None:
     refused = checked(lines, broken_rows="refuse")
     assert {code: one.severity for code, one in refused.items()} == {"dataset.broken_rows": "error"}
+    assert refused["dataset.broken_rows"].nearest == {"train.dataset.broken_rows": "leave_out"}
     told = checked(lines)
     assert {code: one.severity for code, one in told.items()} == {"dataset.rows_left_out": "warning"}
     parameters = told["dataset.rows_left_out"].parameters

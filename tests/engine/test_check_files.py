@@ -70,6 +70,14 @@ def test_a_broken_row_is_refused_with_its_line(model: Path, data: Path) -> None:
     assert "line 3: The key output is missing." in shown
 
 
+def test_leaving_rows_out_is_offered_only_where_rows_are_left(model: Path, data: Path) -> None:
+    data.write_text("\n".join([json.dumps(ROW), "{"]))
+    assert ask(model, data).nearest == ({"train.dataset.broken_rows": "leave_out"},)
+    data.write_bytes(json.dumps(ROW | {"output": "北京是中国的首都。"}, ensure_ascii=False).encode("gbk"))
+    refused = ask(model, data)
+    assert (only(refused).code, refused.nearest) == ("dataset.none_usable", ())
+
+
 def test_many_broken_rows_are_counted_and_the_first_twenty_named(model: Path, data: Path) -> None:
     data.write_text("\n".join([json.dumps(ROW), *["{"] * 30]))
     problem = only(ask(model, data))
@@ -87,7 +95,7 @@ def test_a_wrong_format_names_the_format_it_looks_like(model: Path, data: Path) 
 
 @pytest.mark.parametrize(
     ("content", "code"),
-    [(b"", "dataset.empty"), (b"[]", "dataset.no_rows"), (b" \n", "dataset.no_rows"), (b"\xff", "dataset.broken_rows")],
+    [(b"", "dataset.empty"), (b"[]", "dataset.no_rows"), (b" \n", "dataset.no_rows"), (b"\xff", "dataset.none_usable")],
 )
 def test_a_file_without_rows_is_refused(model: Path, data: Path, content: bytes, code: str) -> None:
     data.write_bytes(content)

@@ -181,3 +181,15 @@ def test_the_command_line_says_it_without_a_traceback(folder: Path) -> None:
     assert done.returncode == 2
     assert "rows.json cannot be read beyond line 1" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["GBK", "UTF-16"])
+def test_of_a_file_that_breaks_off_at_once_no_format_is_asked_for(name: str, folder: Path) -> None:
+    report, _, _ = inspected(CASES[name], folder, "refuse")
+    assert [problem.code for problem in report.problems] == ["dataset.broken_off", "dataset.nothing_kept"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_format_that_is_not_known_comes_with_its_reason(language: str, folder: Path) -> None:
+    report, _, _ = inspected(CASES["an object of rows"], folder, "refuse")
+    assert "?" not in report_text(report, language)

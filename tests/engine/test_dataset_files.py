@@ -164,7 +164,7 @@ def test_wrong_parquet_is_told(tmp_path: Path) -> None:
 
 def test_without_its_library_a_parquet_file_is_one_broken_row_that_says_so(tmp_path: Path) -> None:
     path = parquet_file(tmp_path / "a.parquet", text=["x"] * 5)
-    assert list(formats.read_file(path, "text")) == [Broken(1, "file.parquet")]
+    assert list(formats.read_file(path, "text")) == [Broken(1, "file.parquet", ends=True)]
 
 
 def test_a_folder_and_a_pattern_mean_their_files_in_order_and_rows_know_their_file(tmp_path: Path) -> None:

@@ -99,6 +99,9 @@ def test_llama_factory_gets_the_vendors_zero_level_or_the_lowest_with_room() -> 
     assert printed.layout.data_parallel_size == 8
     roomy = decided(model="qwen2.5-14b", framework="llama-factory", devices=8)
     assert (roomy.layout.zero_stage, reasons(roomy)["layout.zero_stage"]) == (3, "reason.zero_roomy")
+    assert reasons(roomy)["layout.data_parallel_size"] == "reason.zero_replicas"
+    whole = decided(model="qwen2.5-7b", framework="llama-factory", devices=8, train__strategy="lora")
+    assert (whole.layout.zero_stage, reasons(whole)["layout.data_parallel_size"]) == (0, "reason.whole_replicas")
     alone = decided(model="qwen2-0.5b", framework="llama-factory", devices=1)
     assert (alone.layout.zero_stage, reasons(alone)["layout.zero_stage"]) == (0, "reason.zero_alone")
 

@@ -38,7 +38,7 @@ def short_line(summary: Mapping[str, Any], seq_length: int | None = None) -> str
     if summary.get("dropped"):
         parts.append(_("%(count)s dropped") % {"count": f"{summary['dropped']:,}"})
     found = cut_at(summary, seq_length)
-    if found is not None:
+    if found is not None and rows > summary.get("dropped", 0):
         at = {"length": found.seq_length, "share": _share(found.cut)}
         words = _("at %(length)s %(share)s are cut") if found.cut else _("at %(length)s nothing is cut")
         parts.append(words % at)

@@ -23,7 +23,7 @@ from engine.dataset_report import (
 from engine.plan import Reason
 from engine.problem_texts import message, reason, remedy
 from webui.fields import FORMAT_LABELS
-from webui.reader import language, sentences
+from webui.reader import full_stop, language, sentences
 
 BARS_SHOWN = 60
 
@@ -105,8 +105,9 @@ def template_words(choice: TemplateChoice | None) -> str:
         "asked": _("%(name)s, as asked"),
         "family": _("%(name)s, ours for the model's family, since the tokenizer brings none"),
     }
-    notes = (row_text(code, {}, language()) for code in choice.notes)
-    return sentences(words[choice.source] % {"name": choice.name}, *notes)
+    said = words[choice.source] % {"name": choice.name}
+    notes = [row_text(code, {}, language()) for code in choice.notes]
+    return sentences(f"{said}{full_stop()}", *notes) if notes else said
 
 
 def format_words(choice: FormatChoice) -> tuple[str, str]:

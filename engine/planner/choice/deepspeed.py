@@ -29,7 +29,9 @@ def choose(ask: Ask, setting: Setting) -> Choice | None:
 
 
 def _replicas(layout: Layout) -> Reason:
-    code = "reason.one_process" if layout.devices == 1 else "reason.zero_replicas"
+    """ZeRO-0 shares out the batches alone; each device holds all states."""
+    whole = "reason.one_process" if layout.devices == 1 else "reason.whole_replicas"
+    code = "reason.zero_replicas" if layout.zero_stage else whole
     return because("layout.data_parallel_size", code, devices=layout.devices)
 
 

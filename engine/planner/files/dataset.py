@@ -199,10 +199,11 @@ def _rows(path: str, choice: DatasetChoice, found: Scan) -> Iterator[Problem]:
             parameters={"format": choice.format, "looks_like": found.looks_like},
             nearest={"train.dataset.format": found.looks_like},
         )
-    elif found.broken and choice.broken_rows == "refuse":
-        yield _broken(path, found, "dataset.broken_rows", "error")
     elif found.rows and found.broken == found.rows and not found.unread and not found.partly:
         yield _broken(path, found, "dataset.none_usable", "error")
+    elif found.broken and choice.broken_rows == "refuse":
+        problem = _broken(path, found, "dataset.broken_rows", "error")
+        yield problem.model_copy(update={"nearest": {"train.dataset.broken_rows": "leave_out"}})
     elif not found.rows and not found.unread:
         yield Problem(code="dataset.no_rows", field=PATH, parameters={"path": path[:200]})
     else:
