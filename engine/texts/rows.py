@@ -53,12 +53,12 @@ TEXTS = {
         "对话模板会忽略系统文本，因此将其放在第一个问题之前。",
     ),
     "template.tools_as_text": Text(
-        "The chat template knows no tools: their descriptions are put behind the system text.",
-        "对话模板不支持工具：工具描述附在系统文本之后。",
+        "Should rows describe tools: the chat template knows none, so the descriptions are put behind the system text.",
+        "若数据含工具描述：对话模板不支持工具，描述会附在系统文本之后。",
     ),
     "template.calls_as_text": Text(
-        "The chat template knows no calls of tools: they are answers in JSON, and what a tool returned is a question.",
-        "对话模板不支持工具调用：调用写成 JSON 回答，工具返回的结果作为提问。",
+        "Should rows call tools: the chat template knows no calls, so a call is JSON in the answer and its result a question.",
+        "若数据含工具调用：对话模板不支持调用，调用会写成 JSON 回答，工具返回的结果作为提问。",
     ),
     "template.end_added": Text(
         "The chat template does not end an answer: the end token is put behind the last one and learnt.",

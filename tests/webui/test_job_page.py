@@ -304,7 +304,7 @@ def test_what_became_of_the_rows_is_shown_in_both_languages(as_user: AsUser, ali
         assert HOSTILE not in text
     assert "The key output is missing." in page
     assert "all behind is lost" in page
-    assert "The chat template knows no tools" in page
+    assert "Should rows describe tools: the chat template knows none" in page
     assert "缺少键 output。" in chinese
     assert "丢失多少行无法得知" in chinese
 
