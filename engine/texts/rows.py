@@ -57,7 +57,7 @@ TEXTS = {
         "若数据含工具描述：对话模板不支持工具，描述会附在系统文本之后。",
     ),
     "template.calls_as_text": Text(
-        "Should rows call tools: the chat template knows no calls, so a call is JSON in the answer, its result a question.",
+        "Should rows call tools: the template knows no calls, so they are JSON in answers, and results are questions.",
         "若数据含工具调用：对话模板不支持调用，调用会写成 JSON 回答，工具返回的结果作为提问。",
     ),
     "template.end_added": Text(
