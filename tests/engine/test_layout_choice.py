@@ -404,5 +404,7 @@ def found_no_row(problems: tuple[Problem, ...]) -> Problem:
 
 def test_our_own_engine_says_what_a_process_takes() -> None:
     problem = found(native())["devices.native_estimate"]
-    assert problem.parameters["needed"] == pytest.approx(12.9, abs=0.1)
+    memory = plan(JobSpec.model_validate(native()), CATALOG).memory
+    assert memory is not None
+    assert problem.parameters["needed"] == pytest.approx(memory.per_device_gib, abs=0.01)
     assert problem.parameters["capacity"] is None
