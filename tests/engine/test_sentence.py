@@ -97,8 +97,8 @@ SAID: list[tuple[dict[str, Any], str, str]] = [
     ),
     (
         native(),
-        "smollm2-135m, full, 512, Native on CPU runs in 1 process, by estimate with 12.9 GiB of memory in each.",
-        "smollm2-135m（全参，长度 512，CPU 上的 Native）可用 1 个进程运行，估计每个进程需要 12.9 GiB 内存。",
+        "smollm2-135m, full, 512, Native on CPU runs in 1 process, by estimate with 10.8 GiB of memory in each.",
+        "smollm2-135m（全参，长度 512，CPU 上的 Native）可用 1 个进程运行，估计每个进程需要 10.8 GiB 内存。",
     ),
     (
         native(devices=65, train__global_batch_size=None),
