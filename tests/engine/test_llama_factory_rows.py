@@ -13,12 +13,13 @@ from pyarrow import parquet
 from engine.failures import Failure
 from engine.frameworks.llama_factory import rows
 from engine.frameworks.rewriting import samples
+from engine.preparation import Dropped
 from engine.spec import DatasetChoice
 
 
 def written(path: Path, dataset_format: str, **names: Any) -> list[dict[str, Any]]:
     choice = DatasetChoice.model_validate({"path": str(path), "format": dataset_format, **names})
-    return [rows.row(sample, str(path)) for sample in samples(choice, None)]
+    return [rows.row(sample, str(path)) for sample in samples(choice, None, Dropped())]
 
 
 def conversation(*turns: tuple[str, Any], **beside: Any) -> dict[str, Any]:
