@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.dataset_options import add_choices, format_or_handler
 from engine.dataset_report import DatasetReport, RowView
 from engine.formats import NAMES
 from engine.formats.handlers import HANDLERS
@@ -19,13 +20,10 @@ from engine.problem_texts import message, remedy
 from engine.problems import Problem
 from engine.readable.dataset import report_text, row_view_text
 from engine.run_folder import write_atomic
-from engine.spec import ColumnNames, TagNames, TrainOn
 
 PURPOSE = "read a dataset as training would: what became of each row, and what the model will see of it"
 EXIT_CODES = "exit codes: 0 the dataset is usable, 2 it is not, 3 it failed while running, 130 stopped"
 _WRONG, _FAILED = 2, 3
-_TRAIN_ON: tuple[TrainOn, ...] = ("every_answer", "last_answer", "whole_text")
-BROKEN_ROWS = ("refuse", "leave_out")
 
 
 def add(verbs: Any) -> argparse.ArgumentParser:
@@ -38,15 +36,7 @@ def add(verbs: Any) -> argparse.ArgumentParser:
                       help=f"{', '.join(NAMES)}, or MindSpeed-LLM's handler (default: by the first rows)")  # fmt: skip
     verb.add_argument("--tokenizer-name-or-path", metavar="DIR", help="folder of the model or of its tokenizer")
     verb.add_argument("--seq-length", type=_length_from(8), metavar="N", help="cut rows to so many tokens")
-    verb.add_argument("--template", metavar="NAME", help="chat template to insist on (default: the tokenizer's own)")
-    verb.add_argument("--train-on", choices=_TRAIN_ON, default=_TRAIN_ON[0], help="what is learnt of a conversation")
-    verb.add_argument("--broken-rows", choices=BROKEN_ROWS, default=BROKEN_ROWS[0],
-                      help="rows that cannot be read: refuse the dataset (default), or leave them out and count "
-                      "them")  # fmt: skip
-    for option, model in (("--columns", ColumnNames), ("--tags", TagNames)):
-        names = ", ".join(model.model_fields)
-        verb.add_argument(option, action="append", default=[], type=_pair(model), metavar="NAME=KEY",
-                          help=f"what the file calls it: {names}; may be given several times")  # fmt: skip
+    add_choices(verb)
     _add_answers(verb)
     return verb
 
@@ -71,9 +61,7 @@ def _cache() -> Path:
 
 
 def _format(name: str) -> str:
-    if name not in NAMES and name not in HANDLERS:
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join((*NAMES, *HANDLERS))}")
-    return HANDLERS.get(name, name)
+    return HANDLERS.get(format_or_handler(name), name)
 
 
 def _length_from(least: int) -> Callable[[str], int]:
@@ -84,16 +72,6 @@ def _length_from(least: int) -> Callable[[str], int]:
         return value
 
     return number
-
-
-def _pair(model: type[ColumnNames | TagNames]) -> Callable[[str], tuple[str, str]]:
-    def pair(text: str) -> tuple[str, str]:
-        name, equals, key = text.partition("=")
-        if not equals or not key or name not in model.model_fields:
-            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=KEY with one of {', '.join(model.model_fields)}")
-        return name, key
-
-    return pair
 
 
 def run(options: argparse.Namespace) -> int:

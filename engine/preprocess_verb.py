@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.dataset_options import add_choices, format_or_handler
 from engine.formats import NAMES
 from engine.formats.handlers import HANDLERS
-from engine.spec import ColumnNames, TagNames
 
 PURPOSE = "tokenise a dataset into .bin and .idx files, as MindSpeed-LLM's preprocess_data.py does"
 EXIT_CODES = "exit codes: 0 done, 2 the request is wrong, 3 it failed while running, 130 stopped"
@@ -24,8 +24,6 @@ fine-tuning writes PREFIX_packed_{input_ids,attention_mask,labels}_document.{bin
 PREFIX_text_document.{bin,idx}; PREFIX_report.json says what became of every row. The same data is never prepared
 twice: run again, it is taken from the cache, or goes on where it was interrupted.
 """
-TRAIN_ON = ("every_answer", "last_answer", "whole_text")
-BROKEN_ROWS = ("refuse", "leave_out")
 LEAST_LENGTH, MOST_LENGTH = 8, 10_000_000
 
 
@@ -61,8 +59,8 @@ def add(verbs: Any) -> argparse.ArgumentParser:
 
 
 def _add_data(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--format", "--handler-name", type=_format, default="alpaca", metavar="NAME", dest="handler",
-                      help=f"{', '.join(NAMES)}, or a handler of MindSpeed-LLM: {', '.join(HANDLERS)} "
+    verb.add_argument("--format", "--handler-name", type=format_or_handler, default="alpaca", metavar="NAME",
+                      dest="handler", help=f"{', '.join(NAMES)}, or a handler of MindSpeed-LLM: {', '.join(HANDLERS)} "
                       "(default: alpaca)")  # fmt: skip
     verb.add_argument("--stage", choices=("pretrain", "sft"),
                       help="pretrain takes the text of each row as a document, sft learns the answers (default: "
@@ -71,21 +69,7 @@ def _add_data(verb: argparse.ArgumentParser) -> None:
                       help="put several samples into one sequence; the attention mask counts them, and they never see "
                       "each other")  # fmt: skip
     verb.add_argument("--append-eod", action="store_true", help="accepted for scripts; documents always end with it")
-    verb.add_argument("--template", metavar="NAME", help="chat template to insist on (default: the tokenizer's own)")
-    verb.add_argument("--train-on", choices=TRAIN_ON, default=TRAIN_ON[0], help="what is learnt of a conversation")
-    verb.add_argument("--broken-rows", choices=BROKEN_ROWS, default=BROKEN_ROWS[0],
-                      help="rows that cannot be read: refuse the dataset (default), or leave them out and count "
-                      "them")  # fmt: skip
-    for option, model in (("--columns", ColumnNames), ("--tags", TagNames)):
-        names = ", ".join(model.model_fields)
-        verb.add_argument(option, action="append", default=[], type=_pair(model), metavar="NAME=KEY",
-                          help=f"what the file calls it: {names}; may be given several times")  # fmt: skip
-
-
-def _format(name: str) -> str:
-    if name not in NAMES and name not in HANDLERS:
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join((*NAMES, *HANDLERS))}")
-    return name
+    add_choices(verb)
 
 
 def _some(text: str) -> str:
@@ -106,16 +90,6 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
     return number
-
-
-def _pair(model: type[ColumnNames | TagNames]) -> Any:
-    def pair(text: str) -> tuple[str, str]:
-        name, equals, key = text.partition("=")
-        if not equals or not key or name not in model.model_fields:
-            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=KEY with one of {', '.join(model.model_fields)}")
-        return name, key
-
-    return pair
 
 
 def run(options: argparse.Namespace) -> int:

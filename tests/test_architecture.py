@@ -28,7 +28,7 @@ LEVELS = (
      "model_folder", "disk", "safetensors_header", "layer_names", "texts", "problem_texts", "stage_process",
      "dataset_report", "device_names"),
     ("families", "formats", "knowledge"),
-    ("preparation",),
+    ("preparation", "dataset_options"),
     ("frameworks",),
     ("planner",),
     ("readable",),

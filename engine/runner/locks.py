@@ -1,6 +1,6 @@
 """The two locks of a run. A lock file says who lives more surely than a process number, which may be reused.
 
-Ask with `is_alive` and `has_processes` only: they take a shared lock for an instant, so that
+Ask with `is_alive`, `has_processes` and `is_held` only: they take a shared lock for an instant, so that
 asking never looks like holding to another one who asks.
 """
 
@@ -23,12 +23,12 @@ class AlreadyRunning(Exception):
 
 def is_alive(folder: RunFolder) -> bool:
     """Whether a runner lives."""
-    return _is_held(folder.lock)
+    return is_held(folder.lock)
 
 
 def has_processes(folder: RunFolder) -> bool:
     """Whether processes of a stage live, with or without a runner."""
-    return _is_held(folder.train_lock)
+    return is_held(folder.train_lock)
 
 
 def take(path: Path) -> int | None:
@@ -59,7 +59,8 @@ def adopt(descriptor: int, path: Path) -> int:
     return descriptor
 
 
-def _is_held(path: Path) -> bool:
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock of this file; a file that is not there is held by none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

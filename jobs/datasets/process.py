@@ -28,7 +28,7 @@ from typing import Any
 from engine.problems import Problem
 from engine.run_folder import write_atomic
 from engine.runner.launching import PRIVATE
-from engine.runner.locks import take
+from engine.runner.locks import is_held, take
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 ENGINE = (sys.executable, "-m", "engine.inspection")
@@ -72,17 +72,7 @@ def refuse(folder: Path, problem: Problem) -> None:
 
 def is_alive(folder: Path) -> bool:
     """Whether a process is at work on this folder."""
-    try:
-        descriptor = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_held(folder / "lock")
 
 
 def returncode(folder: Path) -> str | None:
