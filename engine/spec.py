@@ -171,7 +171,8 @@ class TrainOptions(Part):
     min_learning_rate: Number | None = Field(default=None, ge=0, le=1)
     """Where the cosine decay ends; null means a tenth of `learning_rate`."""
     packing: Flag | None = None
-    """Are several rows put into one sample of `seq_length`? They never see each other."""
+    """Are several rows put into one sample of `seq_length`? They never see each other. Null: conversations are not
+    packed, documents are treated as the framework is used to."""
     seed: Integer = Field(default=1234, ge=0, le=2**31 - 1)
     save_interval: Integer = Field(default=100, ge=1, le=LONGEST_TRAINING)
     """Iterations between checkpoints."""

@@ -203,8 +203,11 @@ SECTIONS: tuple[Section, ...] = (
                 path="train.packing",
                 label=_("Packing"),
                 kind="yes_no",
-                choices=(("", DECIDED), ("true", _("yes")), ("false", _("no"))),
-                hint=_("Several rows in one sample of the sequence length; they never see each other."),
+                choices=(("", _("as the framework does it")), ("true", _("yes")), ("false", _("no"))),
+                hint=_(
+                    "Several rows in one sample of the sequence length; they never see each other. "
+                    "Without a choice, conversations are not packed."
+                ),
             ),
             *_names("columns", COLUMN_LABELS, COLUMN_DEFAULTS),
             *_names("tags", TAG_LABELS, TAG_DEFAULTS),
